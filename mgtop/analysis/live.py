@@ -1,0 +1,63 @@
+"""The frozen picture of a model that a screen draws. Only ages depend on the time asked for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mgtop.analysis.summary import Summary, Tail
+
+State = Literal["waiting", "loading", "warm-up", "steady", "stalled", "ended"]
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """Column values of one channel, oldest first; a column is None where there was nothing.
+
+    ``high`` and ``low`` are the extremes inside a column, never interpolated. ``last`` and
+    ``age_ns`` are of the newest reading before the window's end (None: never). ``stale``:
+    older than three of its own periods.
+    """
+
+    name: str
+    unit: str
+    high: list[float | None]
+    low: list[float | None]
+    last: float | None = None
+    age_ns: int | None = None
+    period_ns: int | None = None
+    limit: float | None = None
+    """The scale's natural top: total memory, 100 %, … None: none."""
+    reason: str | None = None
+    """Why there is nothing, in one line."""
+
+
+class TailMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A tail on the time axis."""
+
+    t_ns: int
+    begin_ns: int
+    tail: Tail
+
+
+class LiveView(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one paint needs."""
+
+    now_ns: int
+    start_ns: int
+    state: State
+    elapsed_ns: int
+    last_frame_age_ns: int | None
+    """None before the first frame and after the end."""
+    slack_ms: float | None
+    """Milliseconds of video ahead of the viewer, now."""
+    recording: bool
+    summary: Summary
+    series: dict[str, Series]
+    """Keys: ``interval``, ``slack``, ``vram:GPU``, ``vram_process:GPU``, ``gpu:GPU``,
+    ``cpu_process``, ``cpu_system``."""
+    tails: list[TailMark]
+    """Tails whose interval touches the window, oldest first."""
+    marks_ns: list[int]
+    begin_ns: int
+    end_ns: int

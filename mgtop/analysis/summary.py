@@ -1,0 +1,342 @@
+"""What the analysis says about a session: the structs behind ``report --json``.
+
+The names are a contract with scripts and other tools (docs/report-json.md). Times are
+milliseconds, memory is MiB; what is not known is ``None``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Stage = Literal["load", "idle", "first_frame", "steady"]
+EvidenceState = Literal["present", "absent", "not_resolved"]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the summary's structs."""
+
+
+class Quantiles(Struct):
+    """Order statistics, linear interpolation between ranks (numpy's default)."""
+
+    count: int = 0
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    max: float | None = None
+
+
+class FirstFrame(Quantiles):
+    """First-frame latency and the medians of its two parts, ms."""
+
+    preprocess_p50: float | None = None
+    sampling_p50: float | None = None
+
+
+class FrameInterval(Struct):
+    """Interval / n, weighted by frames: an average pace, never a per-frame tail."""
+
+    count: int = 0
+    p50: float | None = None
+
+
+class PlayoutSummary(Struct):
+    """What the viewer saw. ``keeps_up`` is None while it cannot be said."""
+
+    target_fps: float | None = None
+    buffer_frames: int | None = None
+    keeps_up: bool | None = None
+    underruns: int | None = None
+    stall_ms: float | None = None
+    stall_ms_per_s: float | None = None
+    smooth_buffer_ms: float | None = None
+    smooth_buffer_frames: int | None = None
+    slack_min_ms: float | None = None
+
+
+class Evidence(Struct):
+    """What one channel says about one tail."""
+
+    channel: str
+    state: EvidenceState
+    value: float | None = None
+    unit: str | None = None
+    source: str | None = None
+    period_ms: float | None = None
+    lead_ms: float | None = None
+
+
+class CauseShare(Struct):
+    """A cause and the part of the excess that it proves; ``bound``: exact, upper or lower."""
+
+    name: str
+    explained_ms: float
+    bound: Literal["exact", "upper", "lower"] = "exact"
+
+
+class Tail(Struct):
+    """One long-tail emit."""
+
+    request: str
+    index: int
+    emit: int
+    t_ms: float
+    """Time of the emit since the session's start."""
+    interval_ms: float
+    excess_ms: float
+    visible: bool | None
+    cause: str | None
+    """A cause's name, ``unexplained``, or None while the judgement is provisional."""
+    causes: list[CauseShare] = []
+    evidence: list[Evidence] = []
+    count: int = 1
+    final: bool = True
+    proc: int = 0
+
+
+class Placement(Struct):
+    """Where tails stand. ``p_value``: chance of such a pattern from random places."""
+
+    kind: Literal["fixed", "periodic", "random", "start", "unknown"] = "unknown"
+    index: int | None = None
+    period: int | None = None
+    p_value: float | None = None
+
+
+class Coincide(Struct):
+    """Tails with each symptom present (None: no source could tell)."""
+
+    vram_drop: int | None = None
+    gpu_idle: int | None = None
+
+
+class Tails(Struct):
+    """All tails, latest last."""
+
+    count: int = 0
+    lost_ms: float = 0.0
+    share_of_lost: float | None = None
+    share_of_time: float | None = None
+    level_shifts: int = 0
+    warmup: int = 0
+    """Tails inside the warm-up: reported, in no statistic."""
+    coincide: Coincide = Coincide()
+    placement: Placement = Placement()
+    frames: list[Tail] = []
+
+
+class CauseTotal(Struct):
+    """Tails whose main cause this is, and the time they lost."""
+
+    frames: int
+    lost_ms: float
+
+
+class RequestSummary(Struct):
+    """One request."""
+
+    id: str
+    warmup: bool
+    received_ms: float | None
+    preprocess_ms: float | None
+    first_frame_ms: float | None
+    frames: int
+    blocks: int
+    ended: bool
+    interval_ms: Quantiles
+    tails: int
+    spans: dict[str, float] = {}
+    """Median milliseconds per emit of each span name."""
+    cpu_share: float | None = None
+    playout: PlayoutSummary = PlayoutSummary()
+    params: dict[str, Any] = {}
+    proc: int = 0
+    unknown_intervals: int = 0
+    note: str | None = None
+
+
+class StageMemory(Struct):
+    """Peak readings of one stage, each by its own source."""
+
+    process_mib: float | None = None
+    device_mib: float | None = None
+    allocated_mib: float | None = None
+    reserved_mib: float | None = None
+    t_ms: float | None = None
+
+
+class PeakMemory(Struct):
+    """The highest reading of the session."""
+
+    mib: float | None = None
+    stage: Stage | None = None
+    t_ms: float | None = None
+    source: Literal["process", "framework"] | None = None
+
+
+class OomSummary(Struct):
+    """One out-of-memory error."""
+
+    stage: Stage | None
+    frame: int | None
+    message: str
+
+
+class MemorySummary(Struct):
+    """Memory over the session (docs/concepts.md, memory)."""
+
+    total_mib: float | None = None
+    baseline_mib: float | None = None
+    resident_mib: float | None = None
+    first_frame_mib: float | None = None
+    steady_mib: float | None = None
+    peak: PeakMemory = PeakMemory()
+    stages: dict[str, StageMemory] = {}
+    peak_extra_mib: float | None = None
+    shape: Literal["load_only", "first_frame", "rising", "sawtooth", "flat", "unknown"] = "unknown"
+    growth_mib_per_frame: float | None = None
+    frames_to_limit: int | None = None
+    retries: int | None = None
+    ooms: list[OomSummary] = []
+
+
+class GpuSummary(Struct):
+    """Utilisation of one GPU, percent."""
+
+    uuid: str
+    util_p50: float | None = None
+    util_min: float | None = None
+    memory_util_p50: float | None = None
+    busy_share: float | None = None
+    period_ms: float | None = None
+
+
+class CpuSummary(Struct):
+    """CPU of the target's tree (percent of one core) and of the machine (percent of all)."""
+
+    process_p50: float | None = None
+    system_p50: float | None = None
+    quota_share: float | None = None
+    runqueue_ms: float | None = None
+
+
+class MarkSummary(Struct):
+    """A mark: by a person, or by the program."""
+
+    t_ms: float
+    request: str | None
+    index: int | None
+    note: str
+
+
+class Losses(Struct):
+    """What did not arrive."""
+
+    events_dropped: int = 0
+    events_malformed: int = 0
+    samples_missed: int = 0
+
+
+class ObserverSummary(Struct):
+    """What mgtop itself cost."""
+
+    cpu_percent: float | None = None
+    nvml_ms_per_s: float | None = None
+    nvml_calls_per_s: float | None = None
+    probe_us_per_frame: float | None = None
+    terminal_bytes_per_s: float | None = None
+
+
+class Verdict(Struct):
+    """The answer, with its reasons and what to do next."""
+
+    code: Literal[
+        "stalls",
+        "first_frame",
+        "memory",
+        "steps",
+        "budget",
+        "supply",
+        "warmup",
+        "output",
+        "steady",
+        "undecided",
+    ] = "undecided"
+    cause: str | None = None
+    text: str = ""
+    because: list[str] = []
+    next: list[str] = []
+
+
+class SessionInfo(Struct):
+    """Which session this is."""
+
+    path: str | None = None
+    name: str = ""
+    started: str | None = None
+    duration_ms: float = 0.0
+    live: bool = False
+    params: dict[str, Any] = {}
+
+
+class GpuInfo(Struct):
+    """A GPU of the target."""
+
+    uuid: str
+    name: str
+    total_mib: float | None
+
+
+class TargetInfo(Struct):
+    """The monitored program."""
+
+    pid: int | None = None
+    command: list[str] = []
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    torch: str | None = None
+    python: str | None = None
+    gpus: list[GpuInfo] = []
+    git: str | None = None
+    route: str | None = None
+
+
+class Environment(Struct):
+    """The machine."""
+
+    os: str | None = None
+    kernel: str | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    cpu: str | None = None
+    ram_mib: float | None = None
+    container: str | None = None
+    mgtop: str | None = None
+
+
+class Summary(Struct):
+    """The whole report. ``schema`` changes when a key changes its meaning."""
+
+    schema: int = 1
+    session: SessionInfo = SessionInfo()
+    target: TargetInfo = TargetInfo()
+    environment: Environment = Environment()
+    requests: list[RequestSummary] = []
+    first_frame_ms: FirstFrame = FirstFrame()
+    interval_ms: Quantiles = Quantiles()
+    interval_ms_by_count: dict[str, Quantiles] = {}
+    frame_interval_ms: FrameInterval = FrameInterval()
+    fps: float | None = None
+    rtf: float | None = None
+    playout: PlayoutSummary = PlayoutSummary()
+    tails: Tails = Tails()
+    causes: dict[str, CauseTotal] = {}
+    memory: MemorySummary = MemorySummary()
+    gpu: list[GpuSummary] = []
+    cpu: CpuSummary = CpuSummary()
+    marks: list[MarkSummary] = []
+    losses: Losses = Losses()
+    observer: ObserverSummary = ObserverSummary()
+    verdict: Verdict = Verdict()

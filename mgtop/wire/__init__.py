@@ -1,0 +1,1 @@
+"""The records and how they are framed. Everything that crosses a process boundary."""
