@@ -1,0 +1,51 @@
+# make demo   the dashboard on the bundled generator
+# make test   style, types, layers and all tests
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check pytest format wheels clean
+
+help:
+	@grep -E '^# make' Makefile | cut -c3-
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp per set of packages: a second `make` starts at once.
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --quiet -c constraints.txt -e '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/mgtop demo $(ARGS)
+
+test: check pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+pytest: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ARGS)
+
+# make format  let ruff put the code in order
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# make wheels  wheel and sdist of mgtop and mgtop-probe in dist/
+wheels: $(VENV)/.dev
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist mgtop/probe
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
