@@ -18,7 +18,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the summary's structs."""
 
 
-class Quantiles(Struct):
+class Quantiles(Struct, frozen=True, kw_only=True):
     """Order statistics, linear interpolation between ranks (numpy's default)."""
 
     count: int = 0
@@ -28,21 +28,21 @@ class Quantiles(Struct):
     max: float | None = None
 
 
-class FirstFrame(Quantiles):
+class FirstFrame(Quantiles, frozen=True, kw_only=True):
     """First-frame latency and the medians of its two parts, ms."""
 
     preprocess_p50: float | None = None
     sampling_p50: float | None = None
 
 
-class FrameInterval(Struct):
+class FrameInterval(Struct, frozen=True, kw_only=True):
     """Interval / n, weighted by frames: an average pace, never a per-frame tail."""
 
     count: int = 0
     p50: float | None = None
 
 
-class PlayoutSummary(Struct):
+class PlayoutSummary(Struct, frozen=True, kw_only=True):
     """What the viewer saw. ``keeps_up`` is None while it cannot be said."""
 
     target_fps: float | None = None
@@ -56,7 +56,7 @@ class PlayoutSummary(Struct):
     slack_min_ms: float | None = None
 
 
-class Evidence(Struct):
+class Evidence(Struct, frozen=True, kw_only=True):
     """What one channel says about one tail."""
 
     channel: str
@@ -68,7 +68,7 @@ class Evidence(Struct):
     lead_ms: float | None = None
 
 
-class CauseShare(Struct):
+class CauseShare(Struct, frozen=True, kw_only=True):
     """A cause and the part of the excess that it proves; ``bound``: exact, upper or lower."""
 
     name: str
@@ -76,7 +76,7 @@ class CauseShare(Struct):
     bound: Literal["exact", "upper", "lower"] = "exact"
 
 
-class Tail(Struct):
+class Tail(Struct, frozen=True, kw_only=True):
     """One long-tail emit."""
 
     request: str
@@ -96,7 +96,7 @@ class Tail(Struct):
     proc: int = 0
 
 
-class Placement(Struct):
+class Placement(Struct, frozen=True, kw_only=True):
     """Where tails stand. ``p_value``: chance of such a pattern from random places."""
 
     kind: Literal["fixed", "periodic", "random", "start", "unknown"] = "unknown"
@@ -105,14 +105,14 @@ class Placement(Struct):
     p_value: float | None = None
 
 
-class Coincide(Struct):
+class Coincide(Struct, frozen=True, kw_only=True):
     """Tails with each symptom present (None: no source could tell)."""
 
     vram_drop: int | None = None
     gpu_idle: int | None = None
 
 
-class Tails(Struct):
+class Tails(Struct, frozen=True, kw_only=True):
     """All tails, latest last."""
 
     count: int = 0
@@ -127,14 +127,14 @@ class Tails(Struct):
     frames: list[Tail] = []
 
 
-class CauseTotal(Struct):
+class CauseTotal(Struct, frozen=True, kw_only=True):
     """Tails whose main cause this is, and the time they lost."""
 
     frames: int
     lost_ms: float
 
 
-class RequestSummary(Struct):
+class RequestSummary(Struct, frozen=True, kw_only=True):
     """One request."""
 
     id: str
@@ -157,7 +157,7 @@ class RequestSummary(Struct):
     note: str | None = None
 
 
-class StageMemory(Struct):
+class StageMemory(Struct, frozen=True, kw_only=True):
     """Peak readings of one stage, each by its own source."""
 
     process_mib: float | None = None
@@ -167,7 +167,7 @@ class StageMemory(Struct):
     t_ms: float | None = None
 
 
-class PeakMemory(Struct):
+class PeakMemory(Struct, frozen=True, kw_only=True):
     """The highest reading of the session."""
 
     mib: float | None = None
@@ -176,7 +176,7 @@ class PeakMemory(Struct):
     source: Literal["process", "framework"] | None = None
 
 
-class OomSummary(Struct):
+class OomSummary(Struct, frozen=True, kw_only=True):
     """One out-of-memory error."""
 
     stage: Stage | None
@@ -184,7 +184,7 @@ class OomSummary(Struct):
     message: str
 
 
-class MemorySummary(Struct):
+class MemorySummary(Struct, frozen=True, kw_only=True):
     """Memory over the session (docs/concepts.md, memory)."""
 
     total_mib: float | None = None
@@ -202,7 +202,7 @@ class MemorySummary(Struct):
     ooms: list[OomSummary] = []
 
 
-class GpuSummary(Struct):
+class GpuSummary(Struct, frozen=True, kw_only=True):
     """Utilisation of one GPU, percent."""
 
     uuid: str
@@ -213,7 +213,7 @@ class GpuSummary(Struct):
     period_ms: float | None = None
 
 
-class CpuSummary(Struct):
+class CpuSummary(Struct, frozen=True, kw_only=True):
     """CPU of the target's tree (percent of one core) and of the machine (percent of all)."""
 
     process_p50: float | None = None
@@ -222,7 +222,7 @@ class CpuSummary(Struct):
     runqueue_ms: float | None = None
 
 
-class MarkSummary(Struct):
+class MarkSummary(Struct, frozen=True, kw_only=True):
     """A mark: by a person, or by the program."""
 
     t_ms: float
@@ -231,7 +231,7 @@ class MarkSummary(Struct):
     note: str
 
 
-class Losses(Struct):
+class Losses(Struct, frozen=True, kw_only=True):
     """What did not arrive."""
 
     events_dropped: int = 0
@@ -239,7 +239,7 @@ class Losses(Struct):
     samples_missed: int = 0
 
 
-class ObserverSummary(Struct):
+class ObserverSummary(Struct, frozen=True, kw_only=True):
     """What mgtop itself cost."""
 
     cpu_percent: float | None = None
@@ -249,7 +249,7 @@ class ObserverSummary(Struct):
     terminal_bytes_per_s: float | None = None
 
 
-class Verdict(Struct):
+class Verdict(Struct, frozen=True, kw_only=True):
     """The answer, with its reasons and what to do next."""
 
     code: Literal[
@@ -270,7 +270,7 @@ class Verdict(Struct):
     next: list[str] = []
 
 
-class SessionInfo(Struct):
+class SessionInfo(Struct, frozen=True, kw_only=True):
     """Which session this is."""
 
     path: str | None = None
@@ -281,7 +281,7 @@ class SessionInfo(Struct):
     params: dict[str, Any] = {}
 
 
-class GpuInfo(Struct):
+class GpuInfo(Struct, frozen=True, kw_only=True):
     """A GPU of the target."""
 
     uuid: str
@@ -289,7 +289,7 @@ class GpuInfo(Struct):
     total_mib: float | None
 
 
-class TargetInfo(Struct):
+class TargetInfo(Struct, frozen=True, kw_only=True):
     """The monitored program."""
 
     pid: int | None = None
@@ -303,7 +303,7 @@ class TargetInfo(Struct):
     route: str | None = None
 
 
-class Environment(Struct):
+class Environment(Struct, frozen=True, kw_only=True):
     """The machine."""
 
     os: str | None = None
@@ -316,7 +316,7 @@ class Environment(Struct):
     mgtop: str | None = None
 
 
-class Summary(Struct):
+class Summary(Struct, frozen=True, kw_only=True):
     """The whole report. ``schema`` changes when a key changes its meaning."""
 
     schema: int = 1

@@ -19,7 +19,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base: unknown keys are errors."""
 
 
-class Warmup(Struct):
+class Warmup(Struct, frozen=True, kw_only=True):
     """What stays out of every statistic (docs/concepts.md, warm-up)."""
 
     requests: Union[Literal["auto"], Count] = "auto"
@@ -28,7 +28,7 @@ class Warmup(Struct):
     """First emits of each request; an interval is out if its end emit is."""
 
 
-class Detect(Struct):
+class Detect(Struct, frozen=True, kw_only=True):
     """The rule for long-tail frames."""
 
     ratio: Positive = 2.0
@@ -39,14 +39,14 @@ class Detect(Struct):
     """Emits of the recent past that make the median."""
 
 
-class Playout(Struct):
+class Playout(Struct, frozen=True, kw_only=True):
     """The virtual viewer."""
 
     buffer_frames: Union[Literal["first_block"], Count] = "first_block"
     """Frames that must have arrived before play starts."""
 
 
-class Thresholds(Struct):
+class Thresholds(Struct, frozen=True, kw_only=True):
     """Every threshold of verdict and symptoms (docs/concepts.md)."""
 
     first_frame_ms: Positive = 2000.0
@@ -65,7 +65,7 @@ class Thresholds(Struct):
     supply_share: Positive = 0.2
 
 
-class AnalysisSettings(Struct):
+class AnalysisSettings(Struct, frozen=True, kw_only=True):
     """All that the analysis needs to know; stored in the log's first record."""
 
     target_fps: Positive | None = None
@@ -75,7 +75,7 @@ class AnalysisSettings(Struct):
     thresholds: Thresholds = Thresholds()
 
 
-class Hook(Struct):
+class Hook(Struct, frozen=True, kw_only=True):
     """One configured hook: ``module:Class.method`` becomes an event or a span."""
 
     target: str
@@ -86,13 +86,13 @@ class Hook(Struct):
     every: Union[str, int, None] = None
 
 
-class LogPattern(Struct):
+class LogPattern(Struct, frozen=True, kw_only=True):
     """A user's regular expression with named groups: event, request, index, t_ms, dt_ms, count."""
 
     pattern: str
 
 
-class Frames(Struct):
+class Frames(Struct, frozen=True, kw_only=True):
     """Where frame events come from."""
 
     from_: Literal["auto", "probe", "hooks", "sinks", "log"] = msgspec.field(
@@ -102,14 +102,14 @@ class Frames(Struct):
     log: LogPattern | None = None
 
 
-class Smoke(Struct):
+class Smoke(Struct, frozen=True, kw_only=True):
     """The smallest run of the target, for ``mgtop smoke``."""
 
     command: list[str]
     output: str
 
 
-class RunConfig(Struct):
+class RunConfig(Struct, frozen=True, kw_only=True):
     """One run: what to start, with which parameters, and how to judge it."""
 
     command: list[str] = []

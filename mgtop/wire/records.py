@@ -29,7 +29,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True):
     t_ns: int
 
 
-class Event(Record):
+class Event(Record, frozen=True):
     """Base of the probe's events.
 
     ``seq`` counts the attempts to send of one process, so gaps are lost events. ``proc``
@@ -45,9 +45,11 @@ class Event(Record):
 # ---------------------------------------------------------------- events (probe, log)
 
 
-class Hello(Event, tag=1):
-    """A process introduces itself: at its first event, and again about once a second
-    of activity, since a reader may come late."""
+class Hello(Event, frozen=True, tag=1):
+    """A process introduces itself.
+
+    At its first event, and again about once a second of activity: a reader may come late.
+    """
 
     probe: str
     python: str
@@ -60,7 +62,7 @@ class Hello(Event, tag=1):
     """False where ``_ctypes`` is missing and writes release the GIL."""
 
 
-class Pulse(Event, tag=2):
+class Pulse(Event, frozen=True, tag=2):
     """The probe's own account, about once a second of activity."""
 
     dropped: int
@@ -70,15 +72,17 @@ class Pulse(Event, tag=2):
     calls: int
 
 
-class Name(Event, tag=3):
-    """Text for a small number that spans and queues use. Numbers below 16 are
-    :data:`SPAN_NAMES` and are never sent."""
+class Name(Event, frozen=True, tag=3):
+    """Text for a small number that spans and queues use.
+
+    Numbers below 16 are :data:`SPAN_NAMES` and are never sent.
+    """
 
     id: int
     text: str
 
 
-class RequestReceived(Event, tag=4):
+class RequestReceived(Event, frozen=True, tag=4):
     """A request arrived. ``request`` is the process's own number for it, from 1."""
 
     request: int
@@ -87,13 +91,13 @@ class RequestReceived(Event, tag=4):
     route: int = 0
 
 
-class PreprocessDone(Event, tag=5):
+class PreprocessDone(Event, frozen=True, tag=5):
     """Decode, resize and upload of the request's input have all finished."""
 
     request: int
 
 
-class FrameEmit(Event, tag=6):
+class FrameEmit(Event, frozen=True, tag=6):
     """``count`` frames were written to the output channel together.
 
     ``index`` is the index of their first frame and ``emit`` the number of the emit, both
@@ -122,14 +126,14 @@ class FrameEmit(Event, tag=6):
     """The interval as a log states it (``dt=``); else it is computed from neighbours."""
 
 
-class StreamEnd(Event, tag=7):
+class StreamEnd(Event, frozen=True, tag=7):
     """The request is over. ``frames``: total as the program counts them, if it said."""
 
     request: int
     frames: int | None = None
 
 
-class Span(Event, tag=8):
+class Span(Event, frozen=True, tag=8):
     """A named piece of work that ended at ``t_ns`` and took ``duration_ns``.
 
     ``index`` is the frame that the work was for (−1: not known). ``cpu_ns`` and
@@ -144,13 +148,13 @@ class Span(Event, tag=8):
     run_delay_ns: int | None = None
 
 
-class Load(Event, tag=9):
+class Load(Event, frozen=True, tag=9):
     """``done`` False: loading of weights begins; True: it is finished."""
 
     done: bool
 
 
-class Queue(Event, tag=10):
+class Queue(Event, frozen=True, tag=10):
     """State of a named queue after a change; ``dropped`` is cumulative."""
 
     name: int
@@ -159,28 +163,30 @@ class Queue(Event, tag=10):
     dropped: int = 0
 
 
-class Mark(Event, tag=11):
+class Mark(Event, frozen=True, tag=11):
     """A note put on the time axis by the program (``proc`` ≠ 0) or by a viewer (0)."""
 
     text: str
 
 
-class Wait(Event, tag=12):
+class Wait(Event, frozen=True, tag=12):
     """The program waited ``duration_ns`` for a person, until ``t_ns``."""
 
     duration_ns: int
 
 
-class GarbageCollection(Event, tag=13):
+class GarbageCollection(Event, frozen=True, tag=13):
     """One Python garbage collection, finished at ``t_ns``."""
 
     duration_ns: int
     generation: int
 
 
-class TorchMemory(Event, tag=14):
-    """The caching allocator's counters of one device, read at an emit (``request``,
-    ``emit``). ``peak_bytes`` is the allocator's own peak of allocated bytes."""
+class TorchMemory(Event, frozen=True, tag=14):
+    """The caching allocator's counters of one device, read at an emit (``request``, ``emit``).
+
+    ``peak_bytes`` is the allocator's own peak of allocated bytes.
+    """
 
     request: int
     emit: int
@@ -196,14 +202,14 @@ class TorchMemory(Event, tag=14):
     inactive_bytes: int | None = None
 
 
-class Compile(Event, tag=15):
+class Compile(Event, frozen=True, tag=15):
     """A compilation, capture or autotune finished at ``t_ns``."""
 
     duration_ns: int
     what: str = ""
 
 
-class GpuWork(Event, tag=16):
+class GpuWork(Event, frozen=True, tag=16):
     """Work between pairs of CUDA events of one emit, on the GPU's own time line.
 
     ``busy_ns`` lies inside pairs; ``gap_ns`` between the pairs of this emit and since the
@@ -217,7 +223,7 @@ class GpuWork(Event, tag=16):
     pairs: int
 
 
-class Failure(Event, tag=17):
+class Failure(Event, frozen=True, tag=17):
     """An exception that the program raised, as the probe saw it."""
 
     kind: str
@@ -226,7 +232,7 @@ class Failure(Event, tag=17):
     index: int = -1
 
 
-class Delivery(Event, tag=18):
+class Delivery(Event, frozen=True, tag=18):
     """Frames handed on after production; all cumulative within the request."""
 
     request: int
@@ -238,7 +244,7 @@ class Delivery(Event, tag=18):
 # ------------------------------------------------------------------ records (recorder)
 
 
-class SessionStart(Record, tag=32):
+class SessionStart(Record, frozen=True, tag=32):
     """First record of a log. ``wall_ns`` is Unix time at ``t_ns``: the one clock pair."""
 
     wall_ns: int
@@ -252,7 +258,7 @@ class SessionStart(Record, tag=32):
     """os, kernel, driver, cuda, cpu, ram_mib, container; each may be missing."""
 
 
-class TargetStart(Record, tag=33):
+class TargetStart(Record, frozen=True, tag=33):
     """The target runs. ``launched`` False: it ran before and was attached to."""
 
     pid: int
@@ -265,21 +271,23 @@ class TargetStart(Record, tag=33):
     torch: str | None = None
 
 
-class TargetExit(Record, tag=34):
+class TargetExit(Record, frozen=True, tag=34):
     """The target ended; exactly one of the two is set, neither where it is not known."""
 
     code: int | None
     signal: int | None
 
 
-class SessionEnd(Record, tag=35):
-    """Last record: why the recording ended (``target_exit``, ``seconds``, ``stopped``,
-    ``imported``, ``error: …``)."""
+class SessionEnd(Record, frozen=True, tag=35):
+    """Last record: why the recording ended.
+
+    ``target_exit``, ``seconds``, ``stopped``, ``imported``, or ``error: …``.
+    """
 
     reason: str
 
 
-class SourceState(Record, tag=36):
+class SourceState(Record, frozen=True, tag=36):
     """A source says that it lives (about once a second), or why it does not.
 
     ``state``: ``ok``; ``stale`` (no answer at present); ``absent`` (this machine does not
@@ -294,7 +302,7 @@ class SourceState(Record, tag=36):
     covered_ns: int | None = None
 
 
-class Loss(Record, tag=37):
+class Loss(Record, frozen=True, tag=37):
     """Cumulative loss of one process's events (``proc`` 0: bytes of unknown origin)."""
 
     proc: int
@@ -302,7 +310,7 @@ class Loss(Record, tag=37):
     malformed: int
 
 
-class Observer(Record, tag=38):
+class Observer(Record, frozen=True, tag=38):
     """The recorder's own cost since its start."""
 
     cpu_ns: int
@@ -313,22 +321,24 @@ class Observer(Record, tag=38):
     samples_missed: int = 0
 
 
-class OutputAt(Record, tag=39):
+class OutputAt(Record, frozen=True, tag=39):
     """``stdout.log`` was ``offset`` bytes long at ``t_ns``."""
 
     offset: int
 
 
-class OutputLine(Record, tag=40):
-    """A line of the target's output that mgtop understood. ``kind``: ``oom``,
-    ``allocator``, ``error``, ``weights_loaded``, ``compile``, ``progress``."""
+class OutputLine(Record, frozen=True, tag=40):
+    """A line of the target's output that mgtop understood.
+
+    ``kind``: ``oom``, ``allocator``, ``error``, ``weights_loaded``, ``compile``, ``progress``.
+    """
 
     offset: int
     kind: str
     text: str
 
 
-class GpuDevice(Record, tag=48):
+class GpuDevice(Record, frozen=True, tag=48):
     """A GPU, by its NVML index (``gpu`` is used by all other GPU records).
 
     ``ordinals`` are the target's CUDA ordinals that mean this device; empty: not its.
@@ -344,14 +354,14 @@ class GpuDevice(Record, tag=48):
     unified: bool = False
 
 
-class GpuMemory(Record, tag=49):
+class GpuMemory(Record, frozen=True, tag=49):
     """Memory of the whole device in use (without what the driver reserves, where v2 tells)."""
 
     gpu: int
     used_bytes: int
 
 
-class GpuProcess(Record, tag=50):
+class GpuProcess(Record, frozen=True, tag=50):
     """Memory of one process on one device; ``used_bytes`` None: the driver does not tell.
 
     ``relation``: ``target`` or ``neighbour``. ``how`` the pid was matched: ``pid``,
@@ -368,7 +378,7 @@ class GpuProcess(Record, tag=50):
     user: str = ""
 
 
-class GpuUtilisation(Record, tag=51):
+class GpuUtilisation(Record, frozen=True, tag=51):
     """Share of the past ``period_ns`` up to ``t_ns`` in which the GPU had any work, percent.
 
     ``source``: ``poll`` (value in force when read, age unknown up to ``period_ns``),
@@ -382,7 +392,7 @@ class GpuUtilisation(Record, tag=51):
     source: str
 
 
-class GpuState(Record, tag=52):
+class GpuState(Record, frozen=True, tag=52):
     """Slow readings of one device; each may be None."""
 
     gpu: int
@@ -395,7 +405,7 @@ class GpuState(Record, tag=52):
     power_limit_mw: int | None = None
 
 
-class GpuThrottle(Record, tag=53):
+class GpuThrottle(Record, frozen=True, tag=53):
     """Time for which clocks were held down since the driver started, by reason."""
 
     gpu: int
@@ -406,7 +416,7 @@ class GpuThrottle(Record, tag=53):
     sync_boost_ns: int | None = None
 
 
-class HostCpu(Record, tag=64):
+class HostCpu(Record, frozen=True, tag=64):
     """CPU of the machine and of the target's process tree.
 
     ``busy_ns``, ``idle_ns``: all cores, cumulative. ``tree_cpu_ns``: the tree, cumulative,
@@ -422,7 +432,7 @@ class HostCpu(Record, tag=64):
     quota_cores: float | None = None
 
 
-class HostMemory(Record, tag=65):
+class HostMemory(Record, frozen=True, tag=65):
     """Memory of the machine, of the target's tree (resident) and of its cgroup."""
 
     total_bytes: int
@@ -434,7 +444,7 @@ class HostMemory(Record, tag=65):
     swap_used_bytes: int | None = None
 
 
-class HostThread(Record, tag=66):
+class HostThread(Record, frozen=True, tag=66):
     """Counters of one thread of the target, cumulative; only busy threads are written."""
 
     pid: int
@@ -448,7 +458,7 @@ class HostThread(Record, tag=66):
     state: str = ""
 
 
-class Cgroup(Record, tag=67):
+class Cgroup(Record, frozen=True, tag=67):
     """CPU bandwidth of the target's cgroup, cumulative."""
 
     version: int
@@ -458,7 +468,7 @@ class Cgroup(Record, tag=67):
     throttled_ns: int
 
 
-class Pressure(Record, tag=68):
+class Pressure(Record, frozen=True, tag=68):
     """Pressure stall totals of the machine (or the cgroup), cumulative; None: not there."""
 
     cpu_some_ns: int | None
@@ -469,7 +479,7 @@ class Pressure(Record, tag=68):
     scope: str = "system"
 
 
-class ObserverCall(Record, tag=69):
+class ObserverCall(Record, frozen=True, tag=69):
     """A call of the monitor that took unusually long (began ``duration_ns`` before ``t_ns``)."""
 
     call: str

@@ -1,0 +1,137 @@
+"""Calls into NVML, each timed and with its failure sorted by what follows from it.
+
+``pynvml`` is the boundary: everything above it works the same on a recording of its traffic
+(tests/record/nvml). One thread calls; others may read the account.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+SLOW_CALL_NS = 2_000_000
+"""A call longer than this is written to the log, as a suspect for a stall."""
+
+_NOTHING = {6: "not found", 21: "no data", 27: "not ready"}
+_GONE = {
+    2: "the driver refuses the call (invalid argument)",
+    3: "not supported by this GPU or driver",
+    4: "no permission",
+    13: "this driver is too old: it lacks the function",
+    25: "this driver has another version of the structure",
+    26: "the driver has dropped the call",
+}
+_LOST = {
+    1: "NVML is not initialised",
+    9: "the NVIDIA driver is not loaded",
+    10: "the driver did not answer in time",
+    15: "the GPU is lost (fallen off the bus, or reset)",
+    16: "the GPU needs a reset",
+    17: "the system blocked the call (in a container: access to the device was taken away)",
+    18: "driver and library versions differ (the driver was updated: reboot or reload it)",
+    999: "unknown driver error (in a container: access to the device is lost; restart it)",
+}
+
+
+class NoValue(Exception):
+    """There is no value now; the metric itself is fine."""
+
+
+class MetricGone(Exception):
+    """This metric cannot be had on this device; ``str()`` says why, in one line."""
+
+
+class DeviceLost(Exception):
+    """The device does not answer any more; ``str()`` says why, in one line."""
+
+
+def sort_error(error: Exception) -> Exception:
+    """The exception of this module that an NVML error amounts to."""
+    code = getattr(error, "value", None)
+    if code in _NOTHING:
+        return NoValue(_NOTHING[code])
+    if code in _LOST:
+        return DeviceLost(_LOST[code])
+    if code in _GONE:
+        return MetricGone(_GONE[code])
+    return MetricGone(f"NVML error {code}: {error}" if code is not None else str(error))
+
+
+class Calls:
+    """Calls functions of the ``pynvml`` module by name and keeps the account.
+
+    Attributes:
+        count: calls made.
+        spent_ns: time spent inside them.
+        slow: ``(name, ended_ns, duration_ns)`` of calls over :data:`SLOW_CALL_NS`,
+            until taken by :meth:`take_slow`.
+    """
+
+    def __init__(self, module: Any, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._module = module
+        self._clock = clock
+        self._running: tuple[str, int] | None = None
+        self._error: type[Exception] = module.NVMLError
+        self.count = 0
+        self.spent_ns = 0
+        self.slow: list[tuple[str, int, int]] = []
+
+    def __call__(self, name: str, *arguments: Any) -> Any:
+        """Call ``pynvml.name(*arguments)``.
+
+        Raises:
+            NoValue, MetricGone, DeviceLost: instead of pynvml's errors.
+        """
+        function = getattr(self._module, name, None)
+        if function is None:
+            raise MetricGone("the installed nvidia-ml-py lacks the function")
+        clock = self._clock
+        began = clock()
+        self._running = (name, began)
+        try:
+            return function(*arguments)
+        except self._error as error:
+            raise sort_error(error) from None
+        except (AttributeError, OSError, ValueError) as error:
+            # A half-installed driver: a missing symbol, a library that does not load.
+            raise MetricGone(f"{name}: {error}") from None
+        finally:
+            self._running = None
+            ended = clock()
+            self.count += 1
+            self.spent_ns += ended - began
+            if ended - began >= SLOW_CALL_NS:
+                self.slow.append((name, ended, ended - began))
+
+    def constant(self, name: str, default: Any = None) -> Any:
+        """A constant of the module, or ``default`` where this version lacks it."""
+        return getattr(self._module, name, default)
+
+    def structure(self, name: str) -> Any:
+        """A new instance of one of the module's structures.
+
+        Raises:
+            MetricGone: this version of the module lacks it.
+        """
+        kind = getattr(self._module, name, None)
+        if kind is None:
+            raise MetricGone("the installed nvidia-ml-py lacks the structure")
+        return kind()
+
+    def hanging(self, now_ns: int, limit_ns: int) -> tuple[str, int] | None:
+        """Name and age (ns) of the call in progress, if it is older than ``limit_ns``."""
+        running = self._running
+        if running is None or now_ns - running[1] < limit_ns:
+            return None
+        return running[0], now_ns - running[1]
+
+    def take_slow(self) -> list[tuple[str, int, int]]:
+        """The slow calls since the last time; forgets them."""
+        slow, self.slow = self.slow, []
+        return slow
+
+
+def text(value: Any) -> str:
+    """NVML strings are bytes in older bindings."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,164 @@
+"""Which GPUs there are, and which of them the target means by its CUDA ordinals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue, text
+from mgtop.wire.records import GpuDevice
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU, or one MIG instance of a GPU (then ``parent`` is the GPU's handle)."""
+
+    gpu: int
+    handle: Any
+    uuid: str
+    name: str
+    total_bytes: int | None
+    reserved_bytes: int | None
+    unified: bool = False
+    parent: Any = None
+    instance: int | None = None
+
+    @property
+    def mig(self) -> bool:
+        """Whether this is a MIG instance."""
+        return self.parent is not None
+
+    def record(self, t_ns: int, ordinals: Sequence[int]) -> GpuDevice:
+        """The device as a log record."""
+        return GpuDevice(
+            t_ns=t_ns,
+            gpu=self.gpu,
+            uuid=self.uuid,
+            name=self.name,
+            total_bytes=self.total_bytes,
+            reserved_bytes=self.reserved_bytes,
+            ordinals=list(ordinals),
+            mig=self.mig,
+            unified=self.unified,
+        )
+
+
+def discover(calls: Calls) -> list[Device]:
+    """All devices, in NVML's order; a GPU in MIG mode is replaced by its instances.
+
+    Raises:
+        MetricGone, DeviceLost: not even the count can be had.
+    """
+    devices: list[Device] = []
+    for index in range(calls("nvmlDeviceGetCount")):
+        try:
+            handle = calls("nvmlDeviceGetHandleByIndex", index)
+        except (MetricGone, NoValue, DeviceLost):
+            continue  # a lost GPU keeps its index; the others are still there
+        instances = _mig_instances(calls, handle)
+        if instances is None:
+            devices.append(_describe(calls, len(devices), handle))
+            continue
+        devices.extend(
+            _describe(calls, len(devices) + n, instance, parent=handle)
+            for n, instance in enumerate(instances)
+        )
+    return devices
+
+
+def _mig_instances(calls: Calls, handle: Any) -> list[Any] | None:
+    try:
+        current, _pending = calls("nvmlDeviceGetMigMode", handle)
+        if not current:
+            return None
+        count = calls("nvmlDeviceGetMaxMigDeviceCount", handle)
+    except (MetricGone, NoValue, DeviceLost):
+        return None
+    found = []
+    for index in range(count):
+        try:
+            found.append(calls("nvmlDeviceGetMigDeviceHandleByIndex", handle, index))
+        except (MetricGone, NoValue, DeviceLost):
+            continue
+    return found
+
+
+def _describe(calls: Calls, gpu: int, handle: Any, parent: Any = None) -> Device:
+    total, reserved, unified = read_capacity(calls, handle)
+    instance = None
+    if parent is not None:
+        instance = _optional(calls, "nvmlDeviceGetGpuInstanceId", handle)
+    return Device(
+        gpu=gpu,
+        handle=handle,
+        uuid=text(_optional(calls, "nvmlDeviceGetUUID", handle) or f"unknown-{gpu}"),
+        name=text(_optional(calls, "nvmlDeviceGetName", handle) or "unknown GPU"),
+        total_bytes=total,
+        reserved_bytes=reserved,
+        unified=unified,
+        parent=parent,
+        instance=instance,
+    )
+
+
+def _optional(calls: Calls, name: str, *arguments: Any) -> Any:
+    try:
+        return calls(name, *arguments)
+    except (MetricGone, NoValue, DeviceLost):
+        return None
+
+
+def read_capacity(calls: Calls, handle: Any) -> tuple[int | None, int | None, bool]:
+    """Total bytes, bytes reserved by the driver (v2 only), and whether memory is unified.
+
+    A GPU that shares the machine's memory (GB10, Jetson) answers "not supported"; that is
+    the only sign there is, so ``unified`` is inferred from it.
+    """
+    version = calls.constant("nvmlMemory_v2")
+    if version is not None:
+        try:
+            memory = calls("nvmlDeviceGetMemoryInfo", handle, version)
+        except (MetricGone, NoValue, DeviceLost):
+            pass
+        else:
+            return int(memory.total), int(memory.reserved), False
+    try:
+        return int(calls("nvmlDeviceGetMemoryInfo", handle).total), None, False
+    except MetricGone as gone:
+        return None, None, "not supported" in str(gone)
+    except (NoValue, DeviceLost):
+        return None, None, False
+
+
+def cuda_ordinals(devices: Sequence[Device], environment: Mapping[str, str]) -> dict[int, int]:
+    """CUDA ordinal → ``gpu`` for a process with this environment.
+
+    ``CUDA_VISIBLE_DEVICES`` holds indices, UUIDs or their beginnings; CUDA stops reading at
+    the first that it cannot resolve. Indices follow CUDA's own order, which is NVML's (by
+    bus) only under ``CUDA_DEVICE_ORDER=PCI_BUS_ID`` or where all GPUs are of one kind; else
+    an index says nothing certain, and is left out.
+    """
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    by_bus = environment.get("CUDA_DEVICE_ORDER", "") == "PCI_BUS_ID"
+    same_kind = len({device.name for device in devices}) <= 1
+    if visible is None:
+        if not (by_bus or same_kind):
+            return {}
+        return {ordinal: device.gpu for ordinal, device in enumerate(devices)}
+    ordinals: dict[int, int] = {}
+    for ordinal, token in enumerate(part.strip() for part in visible.split(",")):
+        if token.isdigit():
+            if int(token) >= len(devices):
+                break
+            if not (by_bus or same_kind):
+                continue
+            ordinals[ordinal] = devices[int(token)].gpu
+            continue
+        if not token.startswith(("GPU-", "MIG-")):
+            break
+        matches = [device for device in devices if device.uuid.startswith(token)]
+        if len(matches) != 1:
+            break
+        ordinals[ordinal] = matches[0].gpu
+    return ordinals

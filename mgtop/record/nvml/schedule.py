@@ -1,0 +1,101 @@
+"""When to read what: every reading has a wanted period and a share of time it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mgtop.record.nvml.calls import DeviceLost, MetricGone, NoValue
+from mgtop.wire.records import Record
+
+Read = Callable[[int], list[Record]]
+"""Takes the time (ns) and gives the records to write."""
+
+RETRY_NS = 1_000_000_000
+RETRY_MOST_NS = 30_000_000_000
+COST_MEMORY = 0.2  # weight of the newest cost in the running mean
+
+
+@dataclass
+class Reading:
+    """One metric of one device.
+
+    The period is ``wanted_ns``, or as much longer as its own measured cost needs to stay
+    within ``share`` of the time: what costs 35 µs on one machine costs 4.5 ms on another.
+    """
+
+    name: str
+    gpu: int | None
+    read: Read
+    wanted_ns: int
+    share: float
+    due_ns: int = 0
+    cost_ns: float = 0.0
+    gone: str | None = None
+    """Why it cannot be had, once that is known."""
+    lost: str | None = None
+    """Why it does not answer at present."""
+    missed: int = 0
+    """Periods that passed without a reading because this thread came late."""
+    _retry_ns: int = field(default=RETRY_NS, repr=False)
+
+    @property
+    def period_ns(self) -> int:
+        """The period in force."""
+        return max(self.wanted_ns, int(self.cost_ns / self.share))
+
+    def run(self, clock: Callable[[], int]) -> list[Record]:
+        """Read once and set when to read again."""
+        began = clock()
+        if self.due_ns:
+            late = began - self.due_ns
+            if late > self.period_ns and self.lost is None:
+                self.missed += late // self.period_ns
+        records: list[Record] = []
+        try:
+            records = self.read(began)
+        except NoValue:
+            pass
+        except MetricGone as gone:
+            self.gone = str(gone)
+            return []
+        except DeviceLost as lost:
+            self.lost = str(lost)
+            self.due_ns = clock() + self._retry_ns
+            self._retry_ns = min(2 * self._retry_ns, RETRY_MOST_NS)
+            return []
+        self.lost = None
+        self._retry_ns = RETRY_NS
+        ended = clock()
+        cost = ended - began
+        self.cost_ns = (
+            cost if not self.cost_ns else ((1 - COST_MEMORY) * self.cost_ns + COST_MEMORY * cost)
+        )
+        # From the due time, not from now: else every period is longer by the cost and the wake-up.
+        self.due_ns = max((self.due_ns or began) + self.period_ns, ended)
+        return records
+
+
+class Unchanged:
+    """Keeps what does not change out of the log, but repeats it once a second.
+
+    So a reader that comes in late has every value within a second, and a value that stops
+    being repeated is stale.
+    """
+
+    REPEAT_NS = 1_000_000_000
+
+    def __init__(self) -> None:
+        self._last: dict[object, tuple[object, int]] = {}
+
+    def is_news(self, key: object, value: object, t_ns: int) -> bool:
+        """Whether ``value`` has to be written for ``key`` at ``t_ns``."""
+        last = self._last.get(key)
+        if last is not None and last[0] == value and t_ns - last[1] < self.REPEAT_NS:
+            return False
+        self._last[key] = (value, t_ns)
+        return True
+
+    def forget(self, key: object) -> None:
+        """``key`` is no more."""
+        self._last.pop(key, None)
