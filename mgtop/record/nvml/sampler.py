@@ -167,33 +167,34 @@ class NvmlSampler:
         Shares of time are what a metric may cost at most; where a call is dearer, its
         period grows (docs/gpu.md has the measurements).
         """
-        calls, gpu = self.calls, device.gpu
+        calls, gpu, pids = self.calls, device.gpu, self._target_pids
         poll = Poll(calls, device)
-        no_gpm = Gpm.supported(calls, device)
-        plan = [
-            # 15 ms: a drop that lasts 25 ms is seen, and 100 Hz would cost half as much again.
-            Reading("memory", gpu, Memory(calls, device), 15 * MS, 0.01),
-            Reading("utilisation", gpu, poll, 200 * MS if no_gpm else 500 * MS, 0.001),
+        # The driver's own samples speak of 200 ms each and cost one call a second. GPM
+        # resolves no finer (it answers 0 below 100 ms) and costs 1.5 ms for each, so it is
+        # for where the samples cannot be had: MIG instances.
+        ring = Reading("ring", gpu, Ring(calls, device, poll), 1000 * MS, 0.002)
+        return [
+            # 16 ms: a drop that lasts 25 ms is seen, and 100 Hz would cost half as much again.
+            Reading("memory", gpu, Memory(calls, device), 16 * MS, 0.01),
+            Reading("utilisation", gpu, poll, 200 * MS, 0.001),
+            ring,
+            Reading(
+                "gpm",
+                gpu,
+                Gpm(calls, device),
+                200 * MS,
+                0.005,
+                gone=Gpm.supported(calls, device),
+                instead_of=ring,
+            ),
             Reading("state", gpu, State(calls, device), 500 * MS, 0.001),
             Reading("throttle", gpu, Throttle(calls, device), 1000 * MS, 0.001),
             Reading("ecc", gpu, Ecc(calls, device), 10_000 * MS, 0.001),
-            Reading("processes", gpu, Processes(calls, device, self._target_pids), 100 * MS, 0.001),
+            Reading("processes", gpu, Processes(calls, device, pids), 100 * MS, 0.001),
             Reading(
-                "graphics",
-                gpu,
-                Processes(calls, device, self._target_pids, graphics=True),
-                5_000 * MS,
-                0.001,
+                "graphics", gpu, Processes(calls, device, pids, graphics=True), 5000 * MS, 0.001
             ),
         ]
-        if no_gpm is None:
-            plan.append(Reading("gpm", gpu, Gpm(calls, device), 200 * MS, 0.002))
-        else:
-            gpm = Reading("gpm", gpu, Gpm(calls, device), 200 * MS, 0.002, gone=no_gpm)
-            # The buffer holds 12 s and more: read rarely, since the call takes the lock
-            # that allocations need.
-            plan += [gpm, Reading("ring", gpu, Ring(calls, device, poll), 1000 * MS, 0.002)]
-        return plan
 
     def step(self) -> int:
         """Make the readings that are due; return how long to wait for the next, in ns."""
@@ -201,7 +202,7 @@ class NvmlSampler:
         if now - self._announced_ns >= 10_000 * MS or not self._announced_ns:
             self._announced_ns = now
             self._announce(now)
-        due = [r for r in self.readings if r.gone is None and r.due_ns <= now + TOGETHER_NS]
+        due = [r for r in self.readings if r.wanted and r.due_ns <= now + TOGETHER_NS]
         for reading in due:
             self._records.extend(reading.run(self._clock))
             if self._stop.is_set():
@@ -209,7 +210,7 @@ class NvmlSampler:
         for name, ended, duration in self.calls.take_slow():
             self._records.append(ObserverCall(t_ns=ended, call=name, duration_ns=duration))
         self._covered_ns = now
-        upcoming = [r.due_ns for r in self.readings if r.gone is None]
+        upcoming = [r.due_ns for r in self.readings if r.wanted]
         return max(0, min(upcoming, default=now + NAP_NS) - self._clock())
 
     def _announce(self, now_ns: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import median
 
 from mgtop.record.nvml.calls import DeviceLost, MetricGone, NoValue
 from mgtop.wire.records import Record
@@ -13,7 +15,7 @@ Read = Callable[[int], list[Record]]
 
 RETRY_NS = 1_000_000_000
 RETRY_MOST_NS = 30_000_000_000
-COST_MEMORY = 0.2  # weight of the newest cost in the running mean
+COSTS_KEPT = 15
 
 
 @dataclass
@@ -22,6 +24,9 @@ class Reading:
 
     The period is ``wanted_ns``, or as much longer as its own measured cost needs to stay
     within ``share`` of the time: what costs 35 µs on one machine costs 4.5 ms on another.
+    The cost is the median of the last calls: while the target itself keeps the driver busy
+    (start of a context, large allocations), single calls wait 10 ms and more for its lock,
+    which costs nobody anything and must not thin the readings just then.
     """
 
     name: str
@@ -30,7 +35,8 @@ class Reading:
     wanted_ns: int
     share: float
     due_ns: int = 0
-    cost_ns: float = 0.0
+    instead_of: Reading | None = None
+    """Read only once that other one turns out not to be had."""
     gone: str | None = None
     """Why it cannot be had, once that is known."""
     lost: str | None = None
@@ -38,6 +44,17 @@ class Reading:
     missed: int = 0
     """Periods that passed without a reading because this thread came late."""
     _retry_ns: int = field(default=RETRY_NS, repr=False)
+    _costs: deque[int] = field(default_factory=lambda: deque(maxlen=COSTS_KEPT), repr=False)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it has to be read at all."""
+        return self.gone is None and (self.instead_of is None or self.instead_of.gone is not None)
+
+    @property
+    def cost_ns(self) -> float:
+        """What one reading costs: the median of the last ones, 0 before the first."""
+        return median(self._costs) if self._costs else 0.0
 
     @property
     def period_ns(self) -> int:
@@ -67,10 +84,7 @@ class Reading:
         self.lost = None
         self._retry_ns = RETRY_NS
         ended = clock()
-        cost = ended - began
-        self.cost_ns = (
-            cost if not self.cost_ns else ((1 - COST_MEMORY) * self.cost_ns + COST_MEMORY * cost)
-        )
+        self._costs.append(ended - began)
         # From the due time, not from now: else every period is longer by the cost and the wake-up.
         self.due_ns = max((self.due_ns or began) + self.period_ns, ended)
         return records

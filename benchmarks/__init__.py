@@ -1,0 +1,1 @@
+"""Measurements; each file is a command, see docs/benchmarks.md."""
