@@ -339,7 +339,7 @@ class OutputLine(Record, frozen=True, tag=40):
 
 
 class GpuDevice(Record, frozen=True, tag=48):
-    """A GPU, by its NVML index (``gpu`` is used by all other GPU records).
+    """A GPU or MIG instance; ``gpu`` is its number in this session, in NVML's order.
 
     ``ordinals`` are the target's CUDA ordinals that mean this device; empty: not its.
     """

@@ -60,10 +60,8 @@ def discover(calls: Calls) -> list[Device]:
         if instances is None:
             devices.append(_describe(calls, len(devices), handle))
             continue
-        devices.extend(
-            _describe(calls, len(devices) + n, instance, parent=handle)
-            for n, instance in enumerate(instances)
-        )
+        for instance in instances:
+            devices.append(_describe(calls, len(devices), instance, parent=handle))
     return devices
 
 

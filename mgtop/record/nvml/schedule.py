@@ -81,6 +81,9 @@ class Reading:
             self.due_ns = clock() + self._retry_ns
             self._retry_ns = min(2 * self._retry_ns, RETRY_MOST_NS)
             return []
+        except Exception as error:  # a binding and a driver that do not fit each other
+            self.gone = f"unexpected answer ({type(error).__name__}: {error})"
+            return []
         self.lost = None
         self._retry_ns = RETRY_NS
         ended = clock()
