@@ -25,6 +25,7 @@ INTERRUPTED = 130
 
 _CODES = {
     "ConfigError": USAGE,
+    "GateError": USAGE,
     "SessionNotFound": USAGE,
     "SessionAmbiguous": USAGE,
     "SessionWriteError": NOT_WRITTEN,
