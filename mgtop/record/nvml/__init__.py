@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from mgtop.record.nvml.calls import MetricGone
 from mgtop.record.nvml.sampler import NvmlSampler
+from mgtop.record.schedule import MetricGone
 
 __all__ = ["MetricGone", "NvmlSampler", "make_sampler"]
 

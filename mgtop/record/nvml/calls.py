@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from mgtop.record.schedule import MetricGone, NoValue, SourceLost
+
 SLOW_CALL_NS = 2_000_000
 """A call longer than this is written to the log, as a suspect for a stall."""
 
@@ -34,25 +36,13 @@ _LOST = {
 }
 
 
-class NoValue(Exception):
-    """There is no value now; the metric itself is fine."""
-
-
-class MetricGone(Exception):
-    """This metric cannot be had on this device; ``str()`` says why, in one line."""
-
-
-class DeviceLost(Exception):
-    """The device does not answer any more; ``str()`` says why, in one line."""
-
-
 def sort_error(error: Exception) -> Exception:
-    """The exception of this module that an NVML error amounts to."""
+    """The exception that an NVML error amounts to."""
     code = getattr(error, "value", None)
     if code in _NOTHING:
         return NoValue(_NOTHING[code])
     if code in _LOST:
-        return DeviceLost(_LOST[code])
+        return SourceLost(_LOST[code])
     if code in _GONE:
         return MetricGone(_GONE[code])
     return MetricGone(f"NVML error {code}: {error}" if code is not None else str(error))
@@ -81,7 +71,7 @@ class Calls:
         """Call ``pynvml.name(*arguments)``.
 
         Raises:
-            NoValue, MetricGone, DeviceLost: instead of pynvml's errors.
+            NoValue, MetricGone, SourceLost: instead of pynvml's errors.
         """
         function = getattr(self._module, name, None)
         if function is None:

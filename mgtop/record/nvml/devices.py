@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue, text
+from mgtop.record.nvml.calls import Calls, text
+from mgtop.record.schedule import MetricGone, NoValue, SourceLost
 from mgtop.wire.records import GpuDevice
 
 
@@ -48,13 +49,13 @@ def discover(calls: Calls) -> list[Device]:
     """All devices, in NVML's order; a GPU in MIG mode is replaced by its instances.
 
     Raises:
-        MetricGone, DeviceLost: not even the count can be had.
+        MetricGone, SourceLost: not even the count can be had.
     """
     devices: list[Device] = []
     for index in range(calls("nvmlDeviceGetCount")):
         try:
             handle = calls("nvmlDeviceGetHandleByIndex", index)
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             continue  # a lost GPU keeps its index; the others are still there
         instances = _mig_instances(calls, handle)
         if instances is None:
@@ -71,13 +72,13 @@ def _mig_instances(calls: Calls, handle: Any) -> list[Any] | None:
         if not current:
             return None
         count = calls("nvmlDeviceGetMaxMigDeviceCount", handle)
-    except (MetricGone, NoValue, DeviceLost):
+    except (MetricGone, NoValue, SourceLost):
         return None
     found = []
     for index in range(count):
         try:
             found.append(calls("nvmlDeviceGetMigDeviceHandleByIndex", handle, index))
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             continue
     return found
 
@@ -103,7 +104,7 @@ def _describe(calls: Calls, gpu: int, handle: Any, parent: Any = None) -> Device
 def _optional(calls: Calls, name: str, *arguments: Any) -> Any:
     try:
         return calls(name, *arguments)
-    except (MetricGone, NoValue, DeviceLost):
+    except (MetricGone, NoValue, SourceLost):
         return None
 
 
@@ -117,7 +118,7 @@ def read_capacity(calls: Calls, handle: Any) -> tuple[int | None, int | None, bo
     if version is not None:
         try:
             memory = calls("nvmlDeviceGetMemoryInfo", handle, version)
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             pass
         else:
             return int(memory.total), int(memory.reserved), False
@@ -125,7 +126,7 @@ def read_capacity(calls: Calls, handle: Any) -> tuple[int | None, int | None, bo
         return int(calls("nvmlDeviceGetMemoryInfo", handle).total), None, False
     except MetricGone as gone:
         return None, None, "not supported" in str(gone)
-    except (NoValue, DeviceLost):
+    except (NoValue, SourceLost):
         return None, None, False
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue
+from mgtop.record.nvml.calls import Calls
 from mgtop.record.nvml.devices import Device
-from mgtop.record.nvml.schedule import Unchanged
+from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuProcess, Record
 
 UNKNOWN_MEMORY = (0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFE)
@@ -166,7 +166,7 @@ class Processes:
     def _driver_name(self, pid: int) -> str:
         try:
             answer: Any = self._calls("nvmlSystemGetProcessName", pid)
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             return ""
         word = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else str(answer)
         return os.path.basename(word.split(" ", 1)[0])

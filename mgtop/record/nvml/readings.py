@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue
+from mgtop.record.nvml.calls import Calls
 from mgtop.record.nvml.devices import Device
-from mgtop.record.nvml.schedule import Unchanged
+from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuMemory, GpuState, GpuThrottle, Record
 
 
@@ -85,7 +85,7 @@ def _temperature(calls: Calls, handle: Any) -> tuple[Any, ...]:
     if calls.constant("nvmlDeviceGetTemperatureV") is not None:
         try:
             calls("nvmlDeviceGetTemperatureV", handle, sensor)
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             pass  # a new binding over a driver that has only the old call
         else:
             return ("nvmlDeviceGetTemperatureV", handle, sensor)

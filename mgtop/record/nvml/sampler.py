@@ -1,34 +1,29 @@
 """The one thread that talks to NVML.
 
 NVML's calls share locks with the driver's own work, so they are few, spread out, each timed,
-and made from one thread only: two threads would queue at the same lock. The recorder's loop
-takes what is there and never waits for this thread, which the driver can hold up for ever.
+and made from one thread only: two threads would queue at the same lock.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue, text
+from mgtop.record.nvml.calls import Calls, text
 from mgtop.record.nvml.devices import Device, cuda_ordinals, discover
 from mgtop.record.nvml.processes import Processes
 from mgtop.record.nvml.readings import Ecc, Memory, State, Throttle
-from mgtop.record.nvml.schedule import Reading
 from mgtop.record.nvml.utilisation import Gpm, Poll, Ring
-from mgtop.wire.records import ObserverCall, Record, SourceState
+from mgtop.record.sampler import HANG_NS, MS, Sampler
+from mgtop.record.schedule import MetricGone, NoValue, Reading, SourceLost
+from mgtop.wire.records import ObserverCall
 
-MS = 1_000_000
-HANG_NS = 2_000_000_000
-NAP_NS = 50 * MS  # so that stop() is quick and a changed schedule is seen
-TOGETHER_NS = 2 * MS  # readings due this close are made in one wake-up
+ANNOUNCE_NS = 10_000 * MS
 
 
-class NvmlSampler:
+class NvmlSampler(Sampler):
     """Samples all GPUs of this machine.
 
     Args:
@@ -38,8 +33,6 @@ class NvmlSampler:
         clock: ``CLOCK_MONOTONIC`` in ns.
     """
 
-    name = "nvml"
-
     def __init__(
         self,
         module: Any,
@@ -47,103 +40,31 @@ class NvmlSampler:
         target_environment: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
+        super().__init__("nvml", clock)
         self.calls = Calls(module, clock)
         self.devices: list[Device] = []
-        self.readings: list[Reading] = []
         self.driver: str | None = None
         self.cuda: str | None = None
         self._target_pids = target_pids
         self._target_environment = target_environment
-        self._clock = clock
-        self._records: deque[Record] = deque()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._failed: str | None = None
-        self._covered_ns: int | None = None
-        self._announced_ns = 0
-
-    # ------------------------------------------------------------------ the recorder's side
-
-    def start(self) -> None:
-        """Start the thread; returns at once, whatever the driver does."""
-        self._thread = threading.Thread(target=self._run, name="nvml", daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout_s: float = 1.0) -> None:
-        """Ask the thread to end; a thread that hangs in the driver is left behind."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout_s)
-
-    def drain(self) -> list[Record]:
-        """What was read since the last time."""
-        records = self._records
-        return [records.popleft() for _ in range(len(records))]
-
-    def states(self, now_ns: int) -> list[SourceState]:
-        """One line for NVML as a whole, and one for each metric that cannot be had."""
-        if self._failed is not None:
-            return [self._state(now_ns, "absent", self._failed)]
-        hanging = self.calls.hanging(now_ns, HANG_NS)
-        if hanging is not None:
-            reason = f"the driver has not answered {hanging[0]} for {hanging[1] / 1e9:.0f} s"
-            return [self._state(now_ns, "stale", reason)]
-        lines = [self._state(now_ns, "ok", "")]
-        for reading in list(self.readings):
-            why = reading.gone or reading.lost
-            if why is not None:
-                lines.append(
-                    SourceState(
-                        t_ns=now_ns,
-                        source=f"nvml.{reading.name}:{reading.gpu}",
-                        state="absent" if reading.gone else "failed",
-                        reason=why,
-                    )
-                )
-        if lines[1:] and all(reading.lost for reading in self.readings if not reading.gone):
-            reasons = {reading.lost for reading in self.readings if reading.lost}
-            lines[0] = self._state(now_ns, "failed", "; ".join(sorted(filter(None, reasons))))
-        return lines
+        self._announced_ns: int | None = None
 
     def cost(self) -> tuple[int, int]:
         """Calls made and nanoseconds spent in them so far."""
         return self.calls.count, self.calls.spent_ns
 
-    @property
-    def missed(self) -> int:
-        """Readings that were due and not made."""
-        return sum(reading.missed for reading in self.readings)
-
-    def _state(self, now_ns: int, state: str, reason: str) -> SourceState:
-        memory = [r.period_ns for r in self.readings if r.name == "memory" and not r.gone]
-        return SourceState(
-            t_ns=now_ns,
-            source="nvml",
-            state=state,
-            reason=reason,
-            period_ns=min(memory, default=None),
-            covered_ns=self._covered_ns if state == "ok" else None,
-        )
-
-    # ------------------------------------------------------------------------- the thread
-
-    def _run(self) -> None:
-        try:
-            self.open()
-        except (MetricGone, NoValue, DeviceLost) as error:
-            self._failed = str(error)
-            return
-        while not self._stop.is_set():
-            wait_ns = self.step()
-            self._stop.wait(min(wait_ns, NAP_NS) / 1e9)
-        with contextlib.suppress(MetricGone, NoValue, DeviceLost):
-            self.calls("nvmlShutdown")
+    def hanging(self, now_ns: int) -> str | None:
+        """The call that the driver does not answer."""
+        hanging = self.calls.hanging(now_ns, HANG_NS)
+        if hanging is None:
+            return None
+        return f"the driver has not answered {hanging[0]} for {hanging[1] / 1e9:.0f} s"
 
     def open(self) -> None:
         """Initialise NVML, find the devices and plan the readings.
 
         Raises:
-            MetricGone, DeviceLost: there is no NVML here; ``str()`` says why.
+            MetricGone, SourceLost: there is no NVML here; ``str()`` says why.
         """
         self.calls("nvmlInit")
         self.driver = self._ask("nvmlSystemGetDriverVersion")
@@ -155,11 +76,33 @@ class NvmlSampler:
         for device in self.devices:
             self.readings += self._plan(device)
 
+    def close(self) -> None:
+        """Give NVML back."""
+        with contextlib.suppress(MetricGone, NoValue, SourceLost):
+            self.calls("nvmlShutdown")
+
+    def before_step(self, now_ns: int) -> None:
+        """Write the devices now and then: the target's environment can come late."""
+        if self._announced_ns is None or now_ns - self._announced_ns >= ANNOUNCE_NS:
+            self._announced_ns = now_ns
+            self._announce(now_ns)
+
+    def after_step(self) -> None:
+        """Write the calls that took unusually long: suspects for a stall."""
+        for name, ended, duration in self.calls.take_slow():
+            self._records.append(ObserverCall(t_ns=ended, call=name, duration_ns=duration))
+
     def _ask(self, name: str) -> str | None:
         try:
             return text(self.calls(name))
-        except (MetricGone, NoValue, DeviceLost):
+        except (MetricGone, NoValue, SourceLost):
             return None
+
+    def _announce(self, now_ns: int) -> None:
+        ordinals = cuda_ordinals(self.devices, self._target_environment())
+        for device in self.devices:
+            mine = [ordinal for ordinal, gpu in ordinals.items() if gpu == device.gpu]
+            self._records.append(device.record(now_ns, mine))
 
     def _plan(self, device: Device) -> list[Reading]:
         """The readings of one device.
@@ -195,27 +138,3 @@ class NvmlSampler:
                 "graphics", gpu, Processes(calls, device, pids, graphics=True), 5000 * MS, 0.001
             ),
         ]
-
-    def step(self) -> int:
-        """Make the readings that are due; return how long to wait for the next, in ns."""
-        now = self._clock()
-        if now - self._announced_ns >= 10_000 * MS or not self._announced_ns:
-            self._announced_ns = now
-            self._announce(now)
-        due = [r for r in self.readings if r.wanted and r.due_ns <= now + TOGETHER_NS]
-        for reading in due:
-            self._records.extend(reading.run(self._clock))
-            if self._stop.is_set():
-                break
-        for name, ended, duration in self.calls.take_slow():
-            self._records.append(ObserverCall(t_ns=ended, call=name, duration_ns=duration))
-        self._covered_ns = now
-        upcoming = [r.due_ns for r in self.readings if r.wanted]
-        return max(0, min(upcoming, default=now + NAP_NS) - self._clock())
-
-    def _announce(self, now_ns: int) -> None:
-        """Write the devices: at the start, and again, since the target's environment comes late."""
-        ordinals = cuda_ordinals(self.devices, self._target_environment())
-        for device in self.devices:
-            mine = [ordinal for ordinal, gpu in ordinals.items() if gpu == device.gpu]
-            self._records.append(device.record(now_ns, mine))

@@ -13,9 +13,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls, DeviceLost, MetricGone, NoValue
+from mgtop.record.nvml.calls import Calls
 from mgtop.record.nvml.devices import Device
-from mgtop.record.nvml.schedule import Unchanged
+from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuUtilisation, Record
 
 LONGEST_PERIOD_NS = 1_000_000_000
@@ -152,7 +152,7 @@ class Gpm:
         handle = device.parent if device.mig else device.handle
         try:
             answer = calls("nvmlGpmQueryDeviceSupport", handle)
-        except (MetricGone, NoValue, DeviceLost) as error:
+        except (MetricGone, NoValue, SourceLost) as error:
             return str(error)
         return None if answer.isSupportedDevice else "needs a Hopper GPU or later"
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mgtop.record.nvml.calls import DeviceLost, MetricGone, NoValue
-from mgtop.record.nvml.schedule import RETRY_NS, Reading, Unchanged
+from mgtop.record.schedule import RETRY_NS, MetricGone, NoValue, Reading, SourceLost, Unchanged
 from mgtop.wire.records import GpuMemory, Record
 
 MS = 1_000_000
@@ -96,7 +95,7 @@ def test_a_lost_device_is_asked_again_ever_more_rarely_and_recovers() -> None:
         return answers.pop(0)()
 
     def lost() -> list[Record]:
-        raise DeviceLost("the GPU is lost")
+        raise SourceLost("the GPU is lost")
 
     flaky = Reading("memory", 0, read, 10 * MS, 0.01)
     answers += [lost, lost, list, lost]

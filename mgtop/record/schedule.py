@@ -7,8 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
-from mgtop.record.nvml.calls import DeviceLost, MetricGone, NoValue
 from mgtop.wire.records import Record
+
+
+class NoValue(Exception):
+    """There is no value now; the metric itself is fine."""
+
+
+class MetricGone(Exception):
+    """This metric cannot be had here; ``str()`` says why, in one line."""
+
+
+class SourceLost(Exception):
+    """What is read does not answer any more; ``str()`` says why, in one line."""
+
 
 Read = Callable[[int], list[Record]]
 """Takes the time (ns) and gives the records to write."""
@@ -20,7 +32,7 @@ COSTS_KEPT = 15
 
 @dataclass
 class Reading:
-    """One metric of one device.
+    """One metric of one source (``gpu``: of one GPU).
 
     The period is ``wanted_ns``, or as much longer as its own measured cost needs to stay
     within ``share`` of the time: what costs 35 µs on one machine costs 4.5 ms on another.
@@ -76,7 +88,7 @@ class Reading:
         except MetricGone as gone:
             self.gone = str(gone)
             return []
-        except DeviceLost as lost:
+        except SourceLost as lost:
             self.lost = str(lost)
             self.due_ns = clock() + self._retry_ns
             self._retry_ns = min(2 * self._retry_ns, RETRY_MOST_NS)
