@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -102,9 +103,6 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
 
 
 def test_this_machine_does_not_break_it() -> None:
-    try:
+    with contextlib.suppress(MetricGone):
         records = Bandwidth(os.getpid)(time.monotonic_ns())
-    except MetricGone as gone:
-        assert str(gone)
-    else:
         assert all(isinstance(record, Cgroup) for record in records)
