@@ -284,7 +284,10 @@ class TextLog:
         return True
 
     def _write_spans(self, request: _Request, line: LogLine, end_ns: int, index: int) -> None:
-        """Stage durations of a line, laid one after the other so that the last ends with it."""
+        """Stage durations of a line, laid one after the other so that the last ends with it.
+
+        Stages that overlapped would reach back before the request; they end at its start.
+        """
         stages = []
         for name, text in line.fields.items():
             length_ns = duration_ns(text) if name in _SPANS else None
@@ -295,7 +298,7 @@ class TextLog:
             at_ns += length_ns
             self._out.append(
                 Span(
-                    at_ns, self._next(), self._proc, 0, request.number, index, name_number,
+                    max(at_ns, request.start_ns), self._next(), self._proc, 0, request.number, index, name_number,
                     length_ns,
                 )
             )  # fmt: skip

@@ -1,0 +1,118 @@
+"""Sections of the text report about the machine: memory, processors, loss, cost, environment."""
+
+from __future__ import annotations
+
+from mgtop.analysis.summary import Summary
+from mgtop.report.numbers import NOT_KNOWN, number, share, text_or, whole, with_unit
+from mgtop.report.page import Page
+from mgtop.report.paths import STAGES
+
+_SHAPES = {
+    "load_only": "peak while loading, then flat: load-time buffers",
+    "first_frame": "peak at the first frame, then lower: caches and preallocation",
+    "rising": "rising through steady frames: state between frames is not released",
+    "sawtooth": "sawtooth near the limit: allocation and reclaim",
+    "flat": "flat: the true inference peak",
+    "unknown": NOT_KNOWN,
+}
+
+
+def memory(page: Page, summary: Summary) -> None:
+    """GPU memory by stage, with its peak and shape."""
+    seen = summary.memory
+    page.heading("GPU MEMORY", "MiB")
+    rows = []
+    for stage in STAGES:
+        of = seen.stages.get(stage)
+        if of is not None:
+            values = (of.process_mib, of.device_mib, of.allocated_mib, of.reserved_mib)
+            rows.append((stage, *(number(value) for value in values)))
+    if rows:
+        page.table(
+            ("peak in", "process", "device", "allocated", "reserved"), rows, left=("peak in",)
+        )
+    peak = seen.peak
+    if peak.mib is None:
+        page.pair("peak", NOT_KNOWN)
+    else:
+        of_total = "" if seen.total_mib is None else f" of {number(seen.total_mib)}"
+        page.pair("peak", f"{number(peak.mib)}{of_total}, in {text_or(peak.stage)} ({peak.source})")
+    page.pair(
+        "readings",
+        f"before load {number(seen.baseline_mib)}, resident {number(seen.resident_mib)}, "
+        f"after the first frame {number(seen.first_frame_mib)}, steady {number(seen.steady_mib)}",
+    )
+    page.pair("shape", _SHAPES[seen.shape])
+    if seen.growth_mib_per_frame is not None:
+        left = seen.frames_to_limit
+        until = "" if left is None else f", {whole(left)} frames to the limit"
+        page.pair("growth", f"{with_unit(seen.growth_mib_per_frame, 'MiB per frame')}{until}")
+    page.pair("retries", whole(seen.retries))
+    for oom in seen.ooms:
+        frame = "" if oom.frame is None else f", frame {oom.frame}"
+        page.pair("out of memory", f"in {text_or(oom.stage)}{frame}: {oom.message}")
+
+
+def processors(page: Page, summary: Summary) -> None:
+    """Utilisation of GPUs and CPU."""
+    page.heading("GPU AND CPU")
+    names = {gpu.uuid: gpu.name for gpu in summary.target.gpus}
+    if summary.gpu:
+        rows = [
+            (
+                names.get(gpu.uuid, gpu.uuid),
+                number(gpu.util_p50),
+                number(gpu.util_min),
+                number(gpu.memory_util_p50),
+                share(gpu.busy_share),
+                with_unit(gpu.period_ms, "ms"),
+            )
+            for gpu in summary.gpu
+        ]
+        page.table(("GPU", "% P50", "% min", "memory %", "busy", "period"), rows, left=("GPU",))
+    else:
+        page.pair("GPU", NOT_KNOWN)
+    cpu = summary.cpu
+    page.pair(
+        "CPU",
+        f"process {with_unit(cpu.process_p50, '% of a core')}, "
+        f"machine {with_unit(cpu.system_p50, '%')}, quota used {share(cpu.quota_share)}, "
+        f"waited for a core {with_unit(cpu.runqueue_ms, 'ms')}",
+    )
+
+
+def losses(page: Page, summary: Summary) -> None:
+    """What did not arrive."""
+    lost = summary.losses
+    page.heading("LOSSES")
+    page.pair("events", f"{whole(lost.events_dropped)} dropped")
+    page.pair("malformed", whole(lost.events_malformed))
+    page.pair("samples", f"{whole(lost.samples_missed)} missed")
+
+
+def observer(page: Page, summary: Summary) -> None:
+    """What mgtop itself cost."""
+    cost = summary.observer
+    page.heading("MGTOP ITSELF")
+    page.pair("recorder", f"{with_unit(cost.cpu_percent, '% of a core')}")
+    page.pair(
+        "NVML",
+        f"{with_unit(cost.nvml_calls_per_s, 'calls per second')}, "
+        f"{with_unit(cost.nvml_ms_per_s, 'ms per second')}",
+    )
+    page.pair("probe", with_unit(cost.probe_us_per_frame, "µs per frame"))
+
+
+def environment(page: Page, summary: Summary) -> None:
+    """The machine and the versions, to stand in a bug report."""
+    seen, target = summary.environment, summary.target
+    page.heading("ENVIRONMENT")
+    page.pair("system", f"{text_or(seen.os)}, kernel {text_or(seen.kernel)}")
+    page.pair("CPU", f"{text_or(seen.cpu)}, {with_unit(seen.ram_mib, 'MiB RAM')}")
+    for gpu in target.gpus:
+        page.pair("GPU", f"{gpu.name}, {with_unit(gpu.total_mib, 'MiB')} ({gpu.uuid})")
+    page.pair("driver", f"{text_or(seen.driver)}, CUDA {text_or(seen.cuda)}")
+    page.pair("container", text_or(seen.container))
+    page.pair("target", f"Python {text_or(target.python)}, torch {text_or(target.torch)}")
+    page.pair("git", text_or(target.git))
+    page.pair("mgtop", text_or(seen.mgtop))
