@@ -13,7 +13,13 @@ from mgtop.cli.options import as_json, session_argument
 _WIDTH = 80
 
 
-@click.command("report")
+_EXAMPLES = """\b
+Examples:
+  mgtop report stormlight
+  mgtop report stormlight --json | jq .interval_ms.p95"""
+
+
+@click.command("report", epilog=_EXAMPLES)
 @session_argument()
 @as_json
 def command(session: Path, as_json: bool) -> None:
@@ -21,11 +27,6 @@ def command(session: Path, as_json: bool) -> None:
 
     SESSION is a folder, or a unique part of a session's name. A session that is still being
     recorded is reported as far as it goes.
-
-    \b
-    Examples:
-      mgtop report stormlight
-      mgtop report stormlight --json | jq .interval_ms.p95
     """
     from mgtop.report.load import read, summarise
 
