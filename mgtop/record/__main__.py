@@ -1,0 +1,107 @@
+"""``python -m mgtop.record FOLDER``: the recorder process of one session.
+
+It reads ``FOLDER/launch.json`` and records until the target ends. SIGTERM ends the recording
+and leaves the target running; SIGUSR1 stops the target, then ends; SIGHUP does nothing.
+Exit codes: 0; 2 the target could not be started; 4 the session could not be written; 70 a
+fault of its own. The same, with a sentence, stands in ``FOLDER/recorder.status``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from mgtop.record.opening import note, open_recording
+from mgtop.record.pipes import PipeError
+from mgtop.record.plan import take_plan
+from mgtop.record.recorder import Asked
+from mgtop.record.status import FAULT, NOT_STARTED, WRITE_FAILED, Status, write_status
+from mgtop.record.target import Target, TargetNotStarted
+from mgtop.session.lock import SessionLock
+from mgtop.session.writer import SessionWriteError
+
+
+def main(arguments: list[str]) -> int:
+    """Record the session whose folder is the only argument; return the exit code."""
+    if len(arguments) != 1:
+        print("usage: python -m mgtop.record FOLDER", file=sys.stderr)
+        return NOT_STARTED
+    folder = Path(arguments[0]).absolute()
+    _ignore_hangup()
+    asked = _listen()
+    target: Target | None = None
+    try:
+        plan = take_plan(folder)
+        write_status(folder, Status(recorder_pid=os.getpid()))
+        with SessionLock(folder) as lock:
+            recorder, target = open_recording(folder, plan, asked)
+            lock.update(target_pid=target.pid)
+            write_status(
+                folder,
+                Status(state="recording", recorder_pid=os.getpid(), target_pid=target.pid),
+            )
+            recorder.run()
+            return _end(folder, target, 0, recorder.reason)
+    except TargetNotStarted as error:
+        return _end(folder, target, NOT_STARTED, f"error: {error}", str(error))
+    except (SessionWriteError, PipeError) as error:
+        return _end(folder, target, WRITE_FAILED, f"error: {error}", str(error))
+    except Exception as error:
+        traceback.print_exc()
+        message = f"internal error of the recorder ({type(error).__name__}: {error})"
+        return _end(folder, target, FAULT, f"error: {message}", message)
+
+
+def _ignore_hangup() -> None:
+    """Outlive the terminal. A handler rather than SIG_IGN: the target must not inherit it
+    (unless it was set before, as by ``nohup``)."""
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+def _listen() -> Asked:
+    """Take requests by signal, from now on: one may come while the target is being started."""
+    asked = Asked()
+
+    def stop(*_: object) -> None:
+        asked.request = "stop"
+
+    def stop_target(*_: object) -> None:
+        asked.request = "stop_target"
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGUSR1, stop_target)
+    return asked
+
+
+def _end(folder: Path, target: Target | None, code: int, reason: str, message: str = "") -> int:
+    """Leave word of how it ended, where it can be left; return ``code``."""
+    if target is not None:
+        target.reap()
+    exited = target.exited if target is not None else None
+    note(message or f"ended: {reason}")
+    try:
+        write_status(
+            folder,
+            Status(
+                state="ended",
+                recorder_pid=os.getpid(),
+                target_pid=target.pid if target is not None else None,
+                exit_code=code,
+                reason=reason,
+                message=message,
+                target_ended=exited is not None,
+                target_code=exited[0] if exited else None,
+                target_signal=exited[1] if exited else None,
+            ),
+        )
+    except OSError as error:
+        note(f"the status could not be written: {error}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

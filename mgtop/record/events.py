@@ -1,0 +1,83 @@
+"""From bytes of the FIFO to events that may be recorded; whatever else came is counted."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mgtop.record.limits import PLAUSIBLE, printable
+from mgtop.record.loss import LossAccount
+from mgtop.wire.framing import Malformed, Splitter, decode_event
+from mgtop.wire.records import AnyEvent, Hello, Pulse
+
+CLOCK_SLACK_NS = 1_000_000_000
+"""An event may claim to be this far ahead of the reader's clock, not more."""
+
+
+class Intake:
+    """Turns what was read from one FIFO into events.
+
+    Args:
+        earliest_ns: events before that time cannot belong to this recording.
+        losses: where losses and malformed messages are counted.
+    """
+
+    def __init__(self, earliest_ns: int, losses: LossAccount) -> None:
+        self._earliest_ns = earliest_ns
+        self._losses = losses
+        self._splitter = Splitter()
+        self._garbage_seen = 0
+        self.emitting: Hello | None = None
+        """The newest process that introduced itself, one that has torch before others."""
+
+    def feed(self, data: bytes, now_ns: int) -> list[AnyEvent]:
+        """Decode and check what was read at ``now_ns``; return the events, in order."""
+        losses, earliest, latest = self._losses, self._earliest_ns, now_ns + CLOCK_SLACK_NS
+        events: list[AnyEvent] = []
+        for payload in self._splitter.feed(data):
+            try:
+                event = decode_event(payload)
+            except Malformed:
+                self._count_unreadable(payload, now_ns)
+                continue
+            if not PLAUSIBLE[type(event)](event) or not losses.accept(
+                event.proc, event.seq, now_ns
+            ):
+                losses.malformed(0)
+                continue
+            if not earliest <= event.t_ns <= latest:
+                losses.malformed(event.proc)
+                continue
+            kind = type(event)
+            if kind is Pulse:
+                losses.pulse(event.proc, event.dropped)  # type: ignore[union-attr]
+            elif kind is Hello:
+                self._meet(event)  # type: ignore[arg-type]
+            events.append(printable(event))
+        garbage = self._splitter.malformed
+        if garbage != self._garbage_seen:
+            losses.malformed_unknown += garbage - self._garbage_seen
+            self._garbage_seen = garbage
+        return events
+
+    def _count_unreadable(self, payload: bytes, now_ns: int) -> None:
+        """Count a message that is no event of this schema.
+
+        An event of a newer probe still tells its process and number, so it is counted as
+        malformed there, and not as lost on top.
+        """
+        try:
+            fields = msgspec.msgpack.decode(payload, type=list)
+            _tag, _t_ns, seq, proc = fields[:4]
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            self._losses.malformed(0)
+            return
+        for number in (seq, proc):
+            if type(number) is not int or not 0 <= number < 1 << 63:
+                self._losses.malformed(0)
+                return
+        known = self._losses.accept(proc, seq, now_ns)
+        self._losses.malformed(proc if known else 0)
+
+    def _meet(self, hello: Hello) -> None:
+        if hello.torch is not None or self.emitting is None or self.emitting.torch is None:
+            self.emitting = hello

@@ -1,0 +1,52 @@
+"""What a recorder is told to do: the launch plan, resolved to the last detail."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from mgtop.config import AnalysisSettings
+
+LAUNCH_FILE = "launch.json"
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One recording of one launched program.
+
+    ``env`` is added to the environment that mgtop itself has. ``stdin``: ``inherit`` hands
+    the target whatever mgtop's own standard input is, ``null`` gives it none. ``seconds``
+    ends the recording and stops the target after that time.
+    """
+
+    name: str
+    command: list[str]
+    cwd: str
+    env: dict[str, str] = {}
+    params: dict[str, Any] = {}
+    settings: AnalysisSettings = AnalysisSettings()
+    seconds: float | None = None
+    stdin: Literal["null", "inherit"] = "null"
+    git: str | None = None
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Leave the plan for the recorder, readable by its owner alone (``env`` may hold secrets)."""
+    handle = os.open(folder / LAUNCH_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(plan)) + b"\n")
+
+
+def take_plan(folder: Path) -> Plan:
+    """Read the plan and remove it, so that no secret of ``env`` stays in the session.
+
+    Raises:
+        OSError: it is not there.
+        msgspec.MsgspecError: it is not a plan.
+    """
+    path = folder / LAUNCH_FILE
+    plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    path.unlink()
+    return plan

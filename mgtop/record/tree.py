@@ -1,0 +1,76 @@
+"""The processes of the target: which there are, and which process a pid is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from mgtop.wire.records import proc_of
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a process (``/proc/PID/stat``, field 22); None where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            stat = file.read()
+        # The name in parentheses may itself hold spaces and parentheses.
+        return int(stat[stat.rindex(b")") + 2 :].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def proc_number(pid: int) -> int | None:
+    """The ``proc`` number of a pid; None where there is no such process."""
+    ticks = start_ticks(pid)
+    return None if ticks is None else proc_of(pid, ticks)
+
+
+def is_running(pid: int, proc: int | None = None) -> bool:
+    """Whether the process is there and not a zombie, and still the one that ``proc`` names."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            stat = file.read()
+        fields = stat[stat.rindex(b")") + 2 :].split()
+        ticks = int(fields[19])
+    except (OSError, ValueError, IndexError):
+        return False
+    return fields[0] not in (b"Z", b"X") and (proc is None or proc_of(pid, ticks) == proc)
+
+
+def children(pid: int) -> list[int]:
+    """Direct children of a process, zombies included."""
+    found: list[int] = []
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found
+    for task in tasks:
+        try:
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                found.extend(map(int, file.read().split()))
+        except OSError:
+            continue
+    return found
+
+
+def descendants(roots: Iterable[int]) -> list[int]:
+    """``roots`` and all their descendants, parents first."""
+    found = list(dict.fromkeys(roots))
+    known = set(found)
+    for pid in found:  # grows while it is walked
+        for child in children(pid):
+            if child not in known:
+                known.add(child)
+                found.append(child)
+    return found
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """Environment that a process was started with; empty where it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            block = file.read()
+    except OSError:
+        return {}
+    pairs = (os.fsdecode(entry).partition("=") for entry in block.split(b"\0") if b"=" in entry)
+    return {name: value for name, _, value in pairs}
