@@ -125,6 +125,20 @@ def group(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+def _invoke(args: list[str]) -> object:
+    """What :meth:`click.Command.main` does, but for its exits: those are ours to decide."""
+    instruction = os.environ.get("_MGTOP_COMPLETE")
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {}, "mgtop", "_MGTOP_COMPLETE", instruction)
+    try:
+        with group.make_context("mgtop", args) as context:
+            return group.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
 def run(args: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; nothing but SystemExit gets out.
 
@@ -132,14 +146,9 @@ def run(args: Sequence[str] | None = None) -> int:
     """
     _never_fail_on_encoding()
     try:
-        result = group.main(
-            args=None if args is None else list(args), prog_name="mgtop", standalone_mode=False
-        )
+        result = _invoke(sys.argv[1:] if args is None else list(args))
         sys.stdout.flush()
-    except click.Abort:
-        say("interrupted.")
-        return INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         say("interrupted.")
         return INTERRUPTED
     except click.ClickException as error:

@@ -138,11 +138,11 @@ def _collect(kind: inspect.Type, prefix: str, paths: list[str]) -> None:
 
 
 def _not_found(path: str, key: str, where: str, keys: list[str]) -> str:
-    near = (
-        [f"{where}.{name}" if where else name for name in get_close_matches(key, keys, n=3)]
-        or [name for name in known_paths() if name.endswith("." + key)][:4]
-        or get_close_matches(path, known_paths(), n=3, cutoff=0.5)
-    )
+    near = [f"{where}.{name}" if where else name for name in get_close_matches(key, keys, n=3)]
+    if not near and not where:
+        fixed = [name for name in known_paths() if ".N." not in name]
+        near = [name for name in fixed if name.endswith("." + key)][:3]
+        near = near or get_close_matches(path, fixed, n=3, cutoff=0.5)
     inside = f" in {where!r}" if where else ""
     hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(keys)}."
     return f"The report has no key {key!r}{inside}.{hint}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mgtop.report.page import cut
+
 _HEIGHT = 10
 _FRAME = 10
 """Columns beside the canvas that plotext's axis may take."""
@@ -45,15 +47,17 @@ def draw(plot: IntervalPlot, width: int, height: int = _HEIGHT) -> list[str]:
     )
     stems.fillx()
     figure.draw(stems)
-    top = max(value for _, value in known) * 1.02
+    top = max(value for _, value in known) * 1.02 or 1.0
     figure.ruler("y").lim(0, top)
     figure.ruler("x").lim(plot.begin_s, plot.end_s)
     _ticks(figure.ruler("y"), 0.0, top, 3)
     _ticks(figure.ruler("x"), plot.begin_s, plot.end_s, 5)
     text = figure.build().string(colorless=True)
     figure.clear()
-    lines = ["  interval, ms, over time, s (the largest in each column)"]
-    return lines + ["  " + line.rstrip() for line in text.splitlines() if line.strip()]
+    about = "interval, ms, over time, s (largest per column)"
+    return [cut(f"  {about}", width)] + [
+        "  " + line.rstrip() for line in text.splitlines() if line.strip()
+    ]
 
 
 def _ticks(ruler: object, low: float, high: float, count: int) -> None:

@@ -48,7 +48,7 @@ def intervals(page: Page, summary: Summary) -> None:
 def playout(page: Page, summary: Summary) -> None:
     """What a viewer would have seen."""
     seen = summary.playout
-    fps = "no target fps" if seen.target_fps is None else f"at {number(seen.target_fps)} fps"
+    fps = "no target fps" if seen.target_fps is None else f"at {seen.target_fps:g} fps"
     start = (
         ""
         if seen.buffer_frames is None
