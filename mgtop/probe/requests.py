@@ -1,0 +1,265 @@
+"""Requests, and how an event finds the one it belongs to.
+
+An event made through a :class:`Request` belongs to it. An event made through the module belongs
+to the request that is open in the calling context (a context variable, so each asyncio task and
+each thread has its own), else to the only one open in the process. Where several are open and
+nothing tells them apart, it belongs to none of them: request 0.
+"""
+
+# ruff: noqa: SLF001 (this module owns what it reads of other requests)
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from itertools import count
+from time import monotonic_ns
+
+from . import gc_clock, outlet, pack, torch_compile, torch_watch
+from .outlet import swallowed
+from .spans import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Dict, Mapping, Optional, Tuple, Type
+
+_numbers = count(1)
+_open: Dict[int, Request] = {}
+_held: ContextVar[Tuple[Request, ...]] = ContextVar("mgtop_requests", default=())
+
+_PARAMS_SIZE = 3500
+
+
+class Request:
+    """One request that the program serves: frames are counted from 0 within it.
+
+    Use it in a ``with`` statement, or call :meth:`end`. All methods may be called from any
+    thread; none raises, and none blocks.
+    """
+
+    __slots__ = ("_emits", "_entered", "_is_open", "_next_index", "_route", "_told", "gpu", "id",
+                 "number")  # fmt: skip
+
+    id: str
+    """The name that the program gave, else its number."""
+    number: int
+    """The process's own number for the request, from 1."""
+
+    def __init__(self, id: str, number: int, route: int = 0) -> None:  # noqa: A002
+        self.id = id
+        self.number = number
+        self.gpu: Any = None
+        self._route = route
+        self._told = 0
+        self._emits = count()
+        self._next_index = 0
+        self._entered = False
+        self._is_open = number > 0
+
+    def span(self, name: str, index: Optional[int] = None, gpu: Optional[bool] = None) -> Span:
+        """A named piece of work of this request: ``with r.span("decode"): …``.
+
+        Args:
+            name: ``decode``, ``resize``, ``h2d``, ``forward``, ``vae_decode``, ``postprocess``,
+                ``encode``, ``write``, ``preprocess``, or any name.
+            index: the frame that the work is for; by default the next one to be emitted. Code
+                that works ahead says it.
+            gpu: whether to measure the work on the GPU's own time line too, by a pair of CUDA
+                events; by default for ``forward`` and ``vae_decode``.
+        """
+        return Span(name, self, index, gpu)
+
+    def preprocess_done(self) -> None:
+        """Decode, resize and upload of the input have all finished."""
+        t_ns = monotonic_ns()
+        try:
+            out = outlet.current or outlet.start()
+            if out is not None:
+                out.event(pack.PREPROCESS_DONE_LAYOUT, t_ns, self.number)
+        except Exception:
+            swallowed()
+
+    def frame(self, count: int = 1, index: Optional[int] = None) -> None:
+        """``count`` frames were written to the output together.
+
+        Args:
+            count: how many; nothing is sent where it is below 1.
+            index: the index of the first of them, where frames are left out or come out of
+                order; by default it follows the frames before.
+        """
+        t_ns = monotonic_ns()
+        try:
+            if count < 1:
+                return
+            emit = next(self._emits)
+            if index is None:
+                index = self._next_index
+            self._next_index = index + count
+            out = outlet.current or outlet.start()
+            if out is None:
+                return
+            seq = out.next_seq()
+            message = out.thread().pack_frame(
+                t_ns, seq, self.number, index, emit, count, self._route,
+                gc_clock.total_ns, torch_compile.compiles,
+            )  # fmt: skip
+            out.put(message, t_ns, seq)
+            torch_watch.at_emit(out, self, emit, t_ns)
+        except Exception:
+            swallowed()
+
+    def end(self, frames: Optional[int] = None) -> None:
+        """The request is over.
+
+        Args:
+            frames: the total, where the program counts them itself.
+        """
+        t_ns = monotonic_ns()
+        try:
+            if not self._is_open:
+                return
+            self._is_open = False
+            _open.pop(self.number, None)
+            held = _held.get()
+            if self in held:
+                _held.set(tuple([request for request in held if request is not self]))
+            out = outlet.current or outlet.start()
+            if out is None:
+                return
+            torch_watch.at_end(out, self)
+            if frames is None:
+                out.event(pack.STREAM_END_UNCOUNTED_LAYOUT, t_ns, self.number)
+            else:
+                out.event(pack.STREAM_END_LAYOUT, t_ns, self.number, frames)
+        except Exception:
+            swallowed()
+
+    def failed(self, error: BaseException) -> None:
+        """An exception ended the request, or ran through one of its spans."""
+        t_ns = monotonic_ns()
+        try:
+            out = outlet.current or outlet.start()
+            if out is not None and self._told != id(error):
+                self._told = id(error)  # told once, however many blocks it runs through
+                out.message(
+                    pack.FAILURE, t_ns, pack.clip(type(error).__name__, 100),
+                    pack.clip(str(error), 500), self.number, self._next_index,
+                )  # fmt: skip
+        except Exception:
+            swallowed()
+
+    @property
+    def next_index(self) -> int:
+        """The index of the frame to be emitted next."""
+        return self._next_index
+
+    def __enter__(self) -> Request:
+        try:
+            self._entered = True
+            held = _held.get()
+            if not held or held[-1] is not self:
+                others = [request for request in held if request is not self]
+                _held.set((*others, self))
+        except Exception:
+            swallowed()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if isinstance(error, Exception):
+            self.failed(error)
+        self.end()
+
+    def __repr__(self) -> str:
+        return "<probe request %s, %d frames>" % (self.id, self._next_index)
+
+
+class CurrentSpan(Span):
+    """A span of whatever request is open in the calling context when it is entered."""
+
+    __slots__ = ()
+
+    def _owner(self) -> Optional[Request]:
+        return current_request()
+
+
+unattributed = Request("", 0)
+"""Stands for open requests that cannot be told apart."""
+
+_implicit: Optional[Request] = None
+
+
+def open_request(id: Optional[str], params: Mapping[str, object], route: int = 0) -> Request:  # noqa: A002
+    """A request was received; ``params`` go into the session.
+
+    ``route`` is an index into the records' ``ROUTES``: who speaks for the program.
+    """
+    global _implicit
+    t_ns = monotonic_ns()
+    number = next(_numbers)
+    request = Request(str(number), number, route)
+    try:
+        if _implicit is not None:
+            _implicit.end()
+            _implicit = None
+        if id is not None:
+            request.id = pack.clip(str(id), 200)
+        _open[number] = request
+        _held.set((*_held.get(), request))
+        out = outlet.current or outlet.start()
+        if out is not None:
+            torch_watch.look()
+            kept = pack.fitting(params, _PARAMS_SIZE)
+            out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+    except Exception:
+        swallowed()
+    return request
+
+
+def current_request() -> Optional[Request]:
+    """The request of the calling context: None, or :data:`unattributed` if it cannot be told."""
+    held = _held.get()
+    if held:
+        last = held[-1]
+        if last._is_open and (last._entered or len(held) == 1):
+            return last
+        live = [request for request in held if request._is_open]
+        if live:
+            last = live[-1]
+            return last if last._entered or len(live) == 1 else unattributed
+    if not _open:
+        return None
+    if len(_open) == 1:
+        for request in list(_open.values()):
+            return request
+    return unattributed
+
+
+def frame_of_current(count: int, index: Optional[int]) -> None:
+    """A frame of the current request; where none is open, one is opened.
+
+    When that request was received is not known, so nothing is said about it.
+    """
+    global _implicit
+    request = current_request()
+    if request is None:
+        number = next(_numbers)
+        request = _implicit = Request(str(number), number)
+        _open[number] = request
+    request.frame(count, index)
+
+
+def _forget() -> None:
+    """In a forked child: the parent serves these requests, not the child."""
+    global _implicit
+    _implicit = None
+    for request in _open.values():
+        request._is_open = False
+    _open.clear()
+
+
+outlet.on_fork.append(_forget)
