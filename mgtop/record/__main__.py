@@ -56,8 +56,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _ignore_hangup() -> None:
-    """Outlive the terminal. A handler rather than SIG_IGN: the target must not inherit it
-    (unless it was set before, as by ``nohup``)."""
+    """Outlive the terminal.
+
+    A handler rather than SIG_IGN: the target must not inherit it (unless it was set before,
+    as by ``nohup``).
+    """
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
 

@@ -71,7 +71,8 @@ def _container(root: Path) -> str | None:
     for name, path in _CONTAINER_MARKS:
         if (root / path.lstrip("/")).exists():
             return name
-    if os.environ.get("container"):
-        return os.environ["container"]
+    manager = os.environ.get("container")  # noqa: SIM112 - systemd and LXC spell it so
+    if manager:
+        return manager
     mark = _GROUP_MARKS.search(_read(root / "proc/1/cgroup"))
     return mark[0] if mark else None

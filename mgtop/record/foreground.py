@@ -75,9 +75,7 @@ class Foreground:
         say: called with sentences for the user.
     """
 
-    def __init__(
-        self, recording: Recording, copy_to: int, say: Callable[[str], object]
-    ) -> None:
+    def __init__(self, recording: Recording, copy_to: int, say: Callable[[str], object]) -> None:
         self.interrupted: int | None = None
         """The first signal that asked for an end, if one came."""
         self._recording = recording
@@ -109,8 +107,10 @@ class Foreground:
         self._reap()
 
     def _reap(self) -> None:
-        """Collect orphans that came to this process, the target among them where the
-        recorder is gone; the recorder itself is left to its :class:`Recording`."""
+        """Collect orphans that came to this process: where the recorder is gone, the target.
+
+        The recorder itself is left to its :class:`Recording`.
+        """
         while True:
             self._recording.poll()
             try:

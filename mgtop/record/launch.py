@@ -52,6 +52,8 @@ class Outcome:
         target_ended: False: it was left running, or nobody knows.
         target_code: its exit code; None if it ended by ``target_signal``, or did not end.
         target_signal: the signal that ended it.
+        target_was_stopped: its end was asked for (``--seconds``, ``mgtop stop --target``),
+            so its exit code says nothing.
     """
 
     reason: str
@@ -62,6 +64,7 @@ class Outcome:
     target_ended: bool
     target_code: int | None
     target_signal: int | None
+    target_was_stopped: bool
 
 
 class Recording:
@@ -126,6 +129,7 @@ def outcome_of(folder: Path) -> Outcome:
         target_ended=status.target_ended,
         target_code=status.target_code,
         target_signal=status.target_signal,
+        target_was_stopped=status.target_ended and status.reason in ("seconds", "stopped"),
     )
 
 

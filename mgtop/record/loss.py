@@ -33,7 +33,7 @@ class ProcessLoss:
         self.malformed = 0
         self.dropped_by_probe = 0
         self.last_ns = now_ns
-        self._recent: deque[tuple[int, int]] = deque()
+        self._recent: deque[tuple[int, int]] = deque([(now_ns, 0)])
 
     def accept(self, seq: int, now_ns: int) -> bool:
         """Count an event; False where its number cannot be true."""
@@ -60,10 +60,11 @@ class ProcessLoss:
         """The least :meth:`missing` of the last :data:`SETTLE_NS`. Call it regularly."""
         missing = self.missing()
         recent = self._recent
-        while recent and recent[-1][1] >= missing:
+        while recent and recent[-1][1] > missing:
             recent.pop()
-        recent.append((now_ns, missing))
-        while recent[0][0] < now_ns - SETTLE_NS and len(recent) > 1:
+        if not recent or recent[-1][1] < missing:
+            recent.append((now_ns, missing))
+        while len(recent) > 1 and recent[1][0] <= now_ns - SETTLE_NS:
             recent.popleft()
         return recent[0][1]
 
@@ -129,7 +130,5 @@ class LossAccount:
         for proc, count in counts.items():
             if count != self._written.get(proc, (0, 0)):
                 self._written[proc] = count
-                records.append(
-                    Loss(t_ns=now_ns, proc=proc, dropped=count[0], malformed=count[1])
-                )
+                records.append(Loss(t_ns=now_ns, proc=proc, dropped=count[0], malformed=count[1]))
         return records

@@ -20,6 +20,8 @@ import stat
 import time
 from pathlib import Path
 
+from mgtop.probe import transport
+
 PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 _YOUNG_S = 60.0
@@ -35,25 +37,10 @@ def runtime_folder() -> Path:
     Raises:
         PipeError: it cannot be made, or somebody else could write into it.
     """
-    given = os.environ.get("MGTOP_RUNTIME")
-    path = Path(given) if given else Path(f"/tmp/mgtop-{os.getuid()}")  # noqa: S108 - checked below
-    advice = "set MGTOP_RUNTIME to a folder of your own"
     try:
-        path.mkdir(mode=0o700, parents=bool(given))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise PipeError(f"Cannot make {path}: {error.strerror}; {advice}.") from None
-    status = path.lstat()
-    if not stat.S_ISDIR(status.st_mode):
-        raise PipeError(f"{path} is not a folder; remove it, or {advice}.")
-    if status.st_uid != os.getuid():
-        raise PipeError(f"{path} belongs to another user; {advice}.")
-    if status.st_mode & 0o022:
-        if given:  # never change the mode of a folder that somebody chose: it may be /tmp
-            raise PipeError(f"Others can write into {path}; {advice}, mode 0700.")
-        path.chmod(0o700)
-    return path
+        return Path(transport.runtime_folder()).absolute()
+    except transport.Unusable as error:
+        raise PipeError(f"{error}; set MGTOP_RUNTIME to a folder of your own, mode 0700.") from None
 
 
 def remove_abandoned(folder: Path) -> int:

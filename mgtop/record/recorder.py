@@ -28,7 +28,6 @@ _UNDER_WAY_NS = 50_000_000
 _MOST_FINAL_READS = 64
 
 
-
 class Asked:
     """What was asked of the recorder from outside; set by signal handlers."""
 
@@ -161,8 +160,11 @@ class Recorder:
             self._append(records)
 
     def _states(self, now_ns: int, probe_covered_ns: int) -> list[SourceState]:
-        """What each source covers. Taken before the samplers are drained: what is covered
-        by then is drained after, and so stands before its state in the log."""
+        """What each source covers.
+
+        Taken before the samplers are drained: what is covered by then is drained after, and
+        so stands before its state in the log.
+        """
         states = [
             SourceState(
                 t_ns=now_ns,

@@ -162,9 +162,7 @@ def explain(command: Sequence[str], cwd: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         path = os.path.join(cwd, program)
         if "/" in program and os.path.exists(path):
-            return (
-                f"{program!r} cannot be run: the interpreter in its first line does not exist."
-            )
+            return f"{program!r} cannot be run: the interpreter in its first line does not exist."
         if "/" in program:
             return f"The program {program!r} does not exist (working directory: {cwd})."
         return f"The command {program!r} was not found on PATH; check the spelling."
