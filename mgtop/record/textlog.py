@@ -294,11 +294,11 @@ class TextLog:
             if length_ns is not None:
                 stages.append((_SPANS[name], length_ns))
         at_ns = end_ns - sum(length_ns for _, length_ns in stages)
-        for name, length_ns in stages:
+        for number, length_ns in stages:
             at_ns += length_ns
             ended_ns = max(at_ns, request.start_ns)
             head = (ended_ns, self._next(), self._proc, 0)
-            self._out.append(Span(*head, request.number, index, name, length_ns))
+            self._out.append(Span(*head, request.number, index, number, length_ns))
 
     def _place(self, request: _Request, stated: int | None, count: int) -> tuple[int, int]:
         """Index of the emit's first frame, and the emit's number.

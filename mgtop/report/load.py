@@ -42,8 +42,8 @@ def read(folder: Path, columns: int = 0) -> Reading:
     model = Model()
     begin_ns: int | None = None
     end_ns = 0
-    while records := reader.poll():
-        for record in records:
+    while not reader.at_end:
+        for record in reader.poll():
             model.feed(record)
             begin_ns = record.t_ns if begin_ns is None else begin_ns
             end_ns = max(end_ns, record.t_ns)

@@ -31,6 +31,7 @@ class LogReader:
     Attributes:
         malformed_chunks: damaged places skipped so far.
         unknown_records: records of a newer version skipped so far.
+        at_end: the last poll came to the end of what was written.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class LogReader:
         self.path = folder / LOG_NAME
         self.malformed_chunks = 0
         self.unknown_records = 0
+        self.at_end = False
         self._most_bytes = most_bytes
         self._offset = 0
         if from_end is not None:
@@ -53,7 +55,9 @@ class LogReader:
                 file.seek(self._offset)
                 data = file.read(self._most_bytes)
         except FileNotFoundError:
+            self.at_end = True
             return []
+        self.at_end = len(data) < self._most_bytes
         self._offset += len(data)
         self._rest += data
         return self._take()
