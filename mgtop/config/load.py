@@ -287,7 +287,7 @@ def _structs_in(hint: Any) -> list[type[msgspec.Struct]]:
 
 
 def _plain(problem: str) -> str:
-    """msgspec's wording in everyday words."""
+    """The wording of msgspec, in everyday words."""
     match = re.match(r"Expected `([^`]*)`, got `([^`]*)`$", problem)
     if match:
         wanted, got = (_words(side) for side in match.groups())
