@@ -41,7 +41,7 @@ The log's lines look like this; lines can be missing, and others are skipped:
 @click.argument("log", type=click.File("rb"))
 @click.option(
     "--config",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path),
     metavar="CONFIG",
     help="Run configuration: name, target fps, warm-up, thresholds, log pattern.",
 )
@@ -75,7 +75,7 @@ def _load(config: Path | None) -> RunConfig:
         return RunConfig()
     from mgtop.config.load import load_config
 
-    return load_config(config, [])
+    return load_config(config)
 
 
 def _pattern(plan: RunConfig, config: Path | None) -> re.Pattern[str] | None:
@@ -109,16 +109,18 @@ def _has_warmup(config: Path | None) -> bool:
     """
     import yaml
 
-    seen: set[Path] = set()
-    while config is not None and config not in seen:
-        seen.add(config)
+    from mgtop.config.load import DEFAULT_FILE
+
+    if config is not None and config.is_dir():
+        config /= DEFAULT_FILE
+    while config is not None:  # the loader has refused baselines that lead in a circle
         keys = yaml.safe_load(config.read_text(encoding="utf-8"))
         if not isinstance(keys, dict):
             return False
         if "warmup" in keys:
             return True
         baseline = keys.get("baseline")
-        config = (config.parent / baseline).resolve() if isinstance(baseline, str) else None
+        config = config.parent / baseline if isinstance(baseline, str) else None
     return False
 
 

@@ -17,7 +17,8 @@ from mgtop.cli.errors import UserError
 
 NEVER_FOR_HELP = (
     "textual", "rich", "pynvml", "psutil", "yaml", "plotext", "msgspec", "torch", "av", "numpy",
-    "platformdirs", "asyncio", "mgtop.wire", "mgtop.probe", "mgtop.analysis", "mgtop.session", "mgtop.config",
+    "platformdirs", "asyncio", "mgtop.wire", "mgtop.probe",
+    "mgtop.analysis", "mgtop.session", "mgtop.config",
 )  # fmt: skip
 
 
