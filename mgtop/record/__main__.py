@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from mgtop.record.plan import take_plan
 from mgtop.record.recorder import Asked
 from mgtop.record.status import FAULT, NOT_STARTED, WRITE_FAILED, Status, write_status
 from mgtop.record.target import Target, TargetNotStarted
-from mgtop.session.lock import SessionLock
+from mgtop.session.lock import SessionBusy, SessionLock
 from mgtop.session.writer import SessionWriteError
 
 
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
     try:
         plan = take_plan(folder)
         write_status(folder, Status(recorder_pid=os.getpid()))
-        with SessionLock(folder) as lock:
+        with _lock(folder) as lock:
             recorder, target = open_recording(folder, plan, asked)
             lock.update(target_pid=target.pid)
             write_status(
@@ -47,12 +48,22 @@ def main(arguments: list[str]) -> int:
             return _end(folder, target, 0, recorder.reason)
     except TargetNotStarted as error:
         return _end(folder, target, NOT_STARTED, f"error: {error}", str(error))
-    except (SessionWriteError, PipeError) as error:
+    except (SessionWriteError, SessionBusy, PipeError) as error:
         return _end(folder, target, WRITE_FAILED, f"error: {error}", str(error))
     except Exception as error:
         traceback.print_exc()
         message = f"internal error of the recorder ({type(error).__name__}: {error})"
         return _end(folder, target, FAULT, f"error: {message}", message)
+
+
+def _lock(folder: Path) -> SessionLock:
+    """Take the session; somebody who only looks whether it is live holds it for a moment."""
+    for _ in range(50):
+        try:
+            return SessionLock(folder)
+        except SessionBusy:
+            time.sleep(0.01)
+    return SessionLock(folder)
 
 
 def _ignore_hangup() -> None:

@@ -18,6 +18,7 @@ from mgtop.record.plan import Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
 from mgtop.record.target import explain
 from mgtop.session.folder import create
+from mgtop.session.writer import SessionWriteError
 
 RECORDER_LOG = "recorder.log"
 CONFIG_FILE = "config.yaml"
@@ -160,6 +161,8 @@ def start(
         log = os.open(
             folder / RECORDER_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
+    except SessionWriteError as error:
+        raise LaunchError(f"The session cannot be written: {error}.", WRITE_FAILED) from None
     except OSError as error:
         where = error.filename or out or "the session folder"
         raise LaunchError(
@@ -168,8 +171,7 @@ def start(
     try:
         recorder = subprocess.Popen(
             [sys.executable, "-m", "mgtop.record", str(folder.absolute())],
-            # "-m" puts the working directory on the path: it must hold no Python files.
-            cwd=folder,
+            cwd=_working_directory(folder),
             stdin=None if plan.stdin == "inherit" else subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -183,6 +185,16 @@ def start(
         _abandon(recorder)
         raise
     return Recording(folder, recorder, target_pid)
+
+
+def _working_directory(folder: Path) -> Path:
+    """Where the recorder runs: ``-m`` puts that folder first on its module path.
+
+    So never where the user is (a model repository may hold a ``types.py``), but in the
+    session's folder; or, where mgtop runs from its own checkout, there.
+    """
+    checkout = Path(__file__).resolve().parents[2]
+    return checkout if (checkout / "pyproject.toml").exists() else folder
 
 
 def _check_command(plan: Plan) -> None:

@@ -5,24 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from mgtop.session.lock import proc_number
 from mgtop.wire.records import proc_of
 
-
-def start_ticks(pid: int) -> int | None:
-    """Start time of a process (``/proc/PID/stat``, field 22); None where there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-        # The name in parentheses may itself hold spaces and parentheses.
-        return int(stat[stat.rindex(b")") + 2 :].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def proc_number(pid: int) -> int | None:
-    """The ``proc`` number of a pid; None where there is no such process."""
-    ticks = start_ticks(pid)
-    return None if ticks is None else proc_of(pid, ticks)
+__all__ = ["children", "descendants", "environment_of", "is_running", "proc_number"]
 
 
 def is_running(pid: int, proc: int | None = None) -> bool:

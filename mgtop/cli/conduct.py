@@ -1,0 +1,151 @@
+"""Running a plan from the command line: with a screen or headless, to its exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mgtop.cli.errors import (
+    INTERRUPTED,
+    NOT_MET,
+    NOT_WRITTEN,
+    OK,
+    TARGET_FAILED,
+    USAGE,
+    UserError,
+    say,
+)
+
+if TYPE_CHECKING:
+    from mgtop.record.launch import Outcome, Recording
+    from mgtop.record.plan import Plan
+
+
+def conduct(
+    plan: Plan,
+    *,
+    headless: bool,
+    out: Path | None = None,
+    fps: float | None = None,
+    varied: Mapping[str, Any] | None = None,
+    config_yaml: str | None = None,
+    gates: Sequence[str] = (),
+) -> int:
+    """Record ``plan`` and stay in the foreground; return the exit code.
+
+    Args:
+        plan: what to launch.
+        headless: no screen: stand in for the program instead, and print the session's folder
+            as the last line of stdout.
+        out: folder for the session; None: one in the user's state folder.
+        fps: target rate of the screen's own updates.
+        varied: parameters that differ from the baseline, for the session's name.
+        config_yaml: the configuration to keep beside the log.
+        gates: expressions that the finished session must meet.
+
+    Raises:
+        UserError: it could not be started.
+    """
+    from mgtop.record.launch import LaunchError, start
+
+    _check_gates(gates)
+    if not headless and not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise UserError(
+            "There is no terminal to draw on; use --headless to record without a screen.", USAGE
+        )
+    try:
+        recording = start(plan, out=out, varied=varied, config_yaml=config_yaml)
+    except LaunchError as error:
+        raise UserError(str(error), error.code) from None
+    if headless:
+        return _headless(recording, gates)
+    return _on_screen(recording, fps, gates)
+
+
+def _headless(recording: Recording, gates: Sequence[str]) -> int:
+    from mgtop.record.foreground import Foreground
+
+    foreground = Foreground(recording, copy_to=2, say=say)
+    outcome = foreground.follow()
+    code = exit_code(outcome, interrupted=foreground.interrupted is not None)
+    _explain(outcome, code)
+    code = _with_gates(code, recording.folder, gates)
+    click.echo(str(recording.folder))
+    return code
+
+
+def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) -> int:
+    from mgtop.view.app import run_view
+
+    run_view(recording.folder, fps=fps, readonly=False)
+    outcome = recording.poll()
+    name = recording.folder.name
+    if outcome is None:
+        click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
+        return OK
+    code = exit_code(outcome, interrupted=False)
+    _explain(outcome, code)
+    code = _with_gates(code, recording.folder, gates)
+    click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
+    return code
+
+
+def exit_code(outcome: Outcome, *, interrupted: bool) -> int:
+    """The exit code that a finished recording gives to the command that ran it.
+
+    Whoever stopped the program on purpose (``--seconds``, ``mgtop stop``) does not want to
+    hear that it failed; an interrupted one did end well if it says so itself.
+    """
+    if outcome.lost or outcome.exit_code == NOT_WRITTEN:
+        return NOT_WRITTEN
+    if outcome.exit_code not in (None, 0):
+        return outcome.exit_code or OK
+    if outcome.target_was_stopped or not outcome.target_ended or outcome.target_code == 0:
+        return OK
+    return INTERRUPTED if interrupted else TARGET_FAILED
+
+
+def _explain(outcome: Outcome, code: int) -> None:
+    """Say in one line why the exit code is not 0."""
+    if outcome.message:
+        say(outcome.message)
+    elif code == TARGET_FAILED:
+        if outcome.target_signal is not None:
+            say(f"the program was ended by signal {outcome.target_signal}.")
+        else:
+            say(f"the program failed with exit code {outcome.target_code}.")
+
+
+def _check_gates(gates: Sequence[str]) -> None:
+    """Refuse gates that are none before anything is started."""
+    if gates:
+        from mgtop.report.gates import GateError, parse_gate
+
+        try:
+            for text in gates:
+                parse_gate(text)
+        except GateError as error:
+            raise UserError(str(error), USAGE) from None
+
+
+def _with_gates(code: int, folder: Path, gates: Sequence[str]) -> int:
+    """Evaluate gates on a session that ended well; a failed one makes the exit code 1."""
+    if not gates:
+        return code
+    if code != OK:
+        say("gates were not evaluated, since the run did not end well.")
+        return code
+    from mgtop.report.gates import GateError, evaluate_all
+    from mgtop.report.load import summarise
+
+    try:
+        results = evaluate_all(gates, summarise(folder))
+    except GateError as error:
+        raise UserError(str(error), USAGE) from None
+    for result in results:
+        say(result.message)
+    return OK if all(result.passed for result in results) else NOT_MET
