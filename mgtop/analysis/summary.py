@@ -237,6 +237,10 @@ class Losses(Struct, frozen=True, kw_only=True):
     events_dropped: int = 0
     events_malformed: int = 0
     samples_missed: int = 0
+    log_damaged: int = 0
+    """Damaged places of the session's log that its reader skipped."""
+    records_unknown: int = 0
+    """Records of a newer version that its reader skipped."""
 
 
 class ObserverSummary(Struct, frozen=True, kw_only=True):

@@ -52,8 +52,15 @@ def read(folder: Path, columns: int = 0) -> Reading:
     if not live:
         model.finish()
     summary = model.summary()
-    session = msgspec.structs.replace(summary.session, path=str(folder.resolve()), live=live)
-    summary = msgspec.structs.replace(summary, session=session)
+    summary = msgspec.structs.replace(
+        summary,
+        session=msgspec.structs.replace(summary.session, path=str(folder.resolve()), live=live),
+        losses=msgspec.structs.replace(
+            summary.losses,
+            log_damaged=reader.malformed_chunks,
+            records_unknown=reader.unknown_records,
+        ),
+    )
     if columns <= 0 or begin_ns is None or end_ns <= begin_ns:
         return Reading(summary)
     series = model.view(end_ns, begin_ns, end_ns, columns).series.get("interval")

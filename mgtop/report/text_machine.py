@@ -88,6 +88,9 @@ def losses(page: Page, summary: Summary) -> None:
     page.pair("events", f"{whole(lost.events_dropped)} dropped")
     page.pair("malformed", whole(lost.events_malformed))
     page.pair("samples", f"{whole(lost.samples_missed)} missed")
+    page.pair("log", f"{whole(lost.log_damaged)} damaged places skipped")
+    if lost.records_unknown:
+        page.pair("newer records", f"{whole(lost.records_unknown)} skipped; update mgtop to read")
 
 
 def observer(page: Page, summary: Summary) -> None:
