@@ -55,6 +55,18 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
     return _convert(data, origin, overrides)
 
 
+def build_config(data: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+    """A configuration from plain data instead of a file, with ``KEY=VALUE`` overrides over it.
+
+    Raises:
+        ConfigError: with what is wrong.
+    """
+    data = dict(data)
+    for override in overrides:
+        _set(data, override)
+    return _convert(data, {"": ("command line", None)}, overrides)
+
+
 def differences(base: RunConfig, config: RunConfig) -> dict[str, tuple[Any, Any]]:
     """Dotted keys in which two configurations differ, with both values.
 
@@ -227,7 +239,7 @@ _TYPES = {
 
 
 def _convert(
-    data: dict[str, Any], origin: Mapping[str, tuple[str, int]], overrides: Sequence[str]
+    data: dict[str, Any], origin: Mapping[str, tuple[str, int | None]], overrides: Sequence[str]
 ) -> RunConfig:
     env = data.get("env")
     if isinstance(env, dict):
@@ -244,7 +256,7 @@ def _environment_text(value: Any) -> Any:
 
 
 def _explain(
-    text: str, origin: Mapping[str, tuple[str, int]], overrides: Sequence[str]
+    text: str, origin: Mapping[str, tuple[str, int | None]], overrides: Sequence[str]
 ) -> ConfigError:
     found = _PATH.search(text)
     key = found.group(1).lstrip(".") if found else ""

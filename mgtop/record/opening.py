@@ -22,6 +22,7 @@ from mgtop.record.plan import Plan
 from mgtop.record.recorder import Asked, Recorder
 from mgtop.record.sampler import Sampler
 from mgtop.record.schedule import MetricGone
+from mgtop.record.secrets import mask_command
 from mgtop.record.target import Target, TargetNotStarted, become_subreaper
 from mgtop.record.tree import environment_of
 from mgtop.session.writer import LogWriter
@@ -72,7 +73,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         t_ns=started_ns,
         pid=target.pid,
         proc=target.proc,
-        command=plan.command,
+        command=mask_command(plan.command),
         cwd=plan.cwd,
         git=plan.git,
     )

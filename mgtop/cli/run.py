@@ -1,0 +1,138 @@
+"""``mgtop run``: launch a program and monitor it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mgtop.cli.errors import UserError
+from mgtop.cli.options import recording_options
+
+if TYPE_CHECKING:
+    from mgtop.config import RunConfig
+
+_COMMAND = "mgtop.command"
+PROJECT_FILE = "mgtop.yaml"
+
+_EXAMPLES = """\b
+Examples:
+  mgtop run -- python infer.py --steps 24
+  mgtop run steps24.yaml --set params.steps=16
+  mgtop run ~/src/Matrix-Game-3.5              uses mgtop.yaml there
+  mgtop run steps24.yaml --headless --seconds 120 --gate 'interval_ms.p95 < 80'"""
+
+
+class RunCommand(click.Command):
+    """Keeps what follows ``--`` apart: it is the program's, not ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Split at the first ``--``."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_COMMAND] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "run",
+    cls=RunCommand,
+    epilog=_EXAMPLES,
+    options_metavar="[OPTIONS]",
+    short_help="Launch a program and monitor it.",
+)
+@click.argument("config", metavar="CONFIG | -- COMMAND...", nargs=-1, required=False)
+@click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a configuration key."
+)
+@click.option(
+    "--gate",
+    "gates",
+    metavar="EXPR",
+    multiple=True,
+    help="Condition on the report, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
+)
+@click.option("--name", metavar="NAME", help="Name of the session.")
+@click.option(
+    "--fps",
+    type=click.FloatRange(min=0.1, max=60),
+    metavar="N",
+    help="Updates of the screen per second.",
+)
+@recording_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    config: tuple[str, ...],
+    overrides: tuple[str, ...],
+    gates: tuple[str, ...],
+    name: str | None,
+    fps: float | None,
+    headless: bool,
+    seconds: float | None,
+    out: Path | None,
+) -> int:
+    """Launch a program and monitor it.
+
+    CONFIG is a configuration file, or a folder with an mgtop.yaml; without one, give the
+    command itself after "--". The session goes on when the screen is closed or its terminal
+    is lost. With --seconds the program, too, is stopped after that time; with --headless its
+    output appears on stderr, and its standard input and signals are passed through.
+    """
+    from mgtop.cli.conduct import conduct
+    from mgtop.record.from_config import config_yaml, plan_from
+
+    settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides)
+    plan = plan_from(
+        settings,
+        path,
+        name=name,
+        seconds=seconds,
+        stdin="inherit" if headless else "null",
+    )
+    return conduct(
+        plan,
+        headless=headless,
+        out=out,
+        fps=fps,
+        config_yaml=config_yaml(settings, path, plan),
+        gates=[*settings.gate, *gates],
+    )
+
+
+def _configuration(
+    given: list[str] | None, config: tuple[str, ...], overrides: tuple[str, ...]
+) -> tuple[RunConfig, Path]:
+    """What to run, and the file that relative paths start from."""
+    from mgtop.config.load import build_config, load_config
+    from mgtop.record.from_config import config_for_command
+
+    if given is not None:
+        if config:
+            raise UserError(
+                f"Give a configuration or a command, not both: {config[0]!r} stands before --."
+            )
+        if not given:
+            raise UserError("There is no command after --, as in: mgtop run -- python infer.py")
+        return build_config(config_for_command(given), overrides), Path.cwd() / "command"
+    if not config:
+        raise UserError(
+            "Say what to run: a configuration file, a folder with an mgtop.yaml, "
+            "or a command after --, as in: mgtop run -- python infer.py"
+        )
+    path = Path(config[0])
+    if len(config) > 1 or (not path.exists() and shutil.which(config[0])):
+        raise UserError(f"Put -- before a command: mgtop run -- {shlex.join(config)}")
+    if path.is_dir():
+        path = path / PROJECT_FILE
+        if not path.exists():
+            raise UserError(
+                f"There is no {PROJECT_FILE} in {path.parent}; mgtop init {path.parent} writes one."
+            )
+    if not path.exists():
+        raise UserError(f"There is no configuration {str(path)!r}.")
+    return load_config(path, list(overrides)), path
