@@ -1,0 +1,100 @@
+"""``mgtop ls``: which sessions there are."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mgtop.cli.options import as_json
+
+if TYPE_CHECKING:
+    from mgtop.session.folder import SessionEntry
+
+_EXAMPLES = """\b
+Examples:
+  mgtop ls
+  mgtop ls --json | jq -r '.sessions[] | select(.live) | .name'"""
+
+
+@click.command("ls", epilog=_EXAMPLES, short_help="List sessions, live ones first.")
+@as_json
+def command(as_json: bool) -> None:
+    """List sessions, live ones first, then the newest first.
+
+    State: "live" is being recorded; "ended" is complete; "cut" lost its recorder.
+    """
+    from mgtop.session.folder import list_sessions, sessions_root
+
+    entries = list_sessions()
+    if as_json:
+        click.echo(_json(entries))
+        return
+    if not entries:
+        click.echo(f"No sessions yet in {sessions_root()}.  Start one: mgtop demo")
+        return
+    width = max(len(entry.name) for entry in entries)
+    click.echo(f"{'NAME':<{width}}  STATE  STARTED           DURATION")
+    for entry in entries:
+        started = "n/a"
+        if entry.started_wall_ns is not None:
+            local = time.localtime(entry.started_wall_ns / 1e9)
+            started = time.strftime("%Y-%m-%d %H:%M", local)
+        duration = _duration_text(_duration_s(entry))
+        click.echo(f"{entry.name:<{width}}  {entry.state:<5}  {started:<16}  {duration:>8}")
+
+
+def _duration_s(entry: SessionEntry) -> float | None:
+    """From the start to the last write (or to now, of a live one), by wall time."""
+    if entry.started_wall_ns is None:
+        return None
+    end = time.time() if entry.live else _last_write(entry.path)
+    return None if end is None else max(0.0, end - entry.started_wall_ns / 1e9)
+
+
+def _last_write(folder: Path) -> float | None:
+    from mgtop.session.writer import LOG_NAME
+
+    try:
+        return (folder / LOG_NAME).stat().st_mtime
+    except OSError:
+        return None
+
+
+def _duration_text(seconds: float | None) -> str:
+    if seconds is None:
+        return "n/a"
+    minutes, whole = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{whole:02}" if hours else f"{minutes}:{whole:02}"
+
+
+def _json(entries: list[SessionEntry]) -> str:
+    import json
+    from datetime import datetime, timezone
+
+    def started(entry: SessionEntry) -> str | None:
+        if entry.started_wall_ns is None:
+            return None
+        return datetime.fromtimestamp(entry.started_wall_ns / 1e9, timezone.utc).isoformat()
+
+    def duration_ms(entry: SessionEntry) -> float | None:
+        seconds = _duration_s(entry)
+        return None if seconds is None else round(seconds * 1000, 1)
+
+    sessions = [
+        {
+            "path": str(entry.path),
+            "name": entry.name,
+            "state": entry.state,
+            "live": entry.live,
+            "started": started(entry),
+            "duration_ms": duration_ms(entry),
+            "recorder_pid": entry.recorder_pid,
+            "target_pid": entry.target_pid,
+        }
+        for entry in entries
+    ]
+    return json.dumps({"sessions": sessions}, indent=2)
