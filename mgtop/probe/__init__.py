@@ -22,6 +22,7 @@ from time import monotonic_ns
 
 from . import outlet as _outlet
 from . import pack as _pack
+from . import torch_compile as _torch_compile
 from .requests import CurrentSpan, Request, frame_of_current, open_request
 from .spans import Span, Waiting
 from .version import VERSION
@@ -70,6 +71,8 @@ def frame(count: int = 1, index: Optional[int] = None) -> None:
         count: how many; nothing is sent where it is below 1.
         index: the index of the first of them; by default it follows the frames before.
     """
+    if _torch_compile.traces():
+        return
     try:
         frame_of_current(count, index)
     except Exception:
@@ -105,10 +108,7 @@ def load_done() -> None:
 
 def mark(text: str) -> None:
     """Put a note on the time axis."""
-    try:
-        _tell(_pack.MARK, _pack.clip(str(text), 3800))
-    except Exception:
-        _outlet.swallowed()
+    _tell(_pack.MARK, text)
 
 
 def queue(name: str, depth: int, capacity: int = 0, dropped: int = 0) -> None:
@@ -120,6 +120,8 @@ def queue(name: str, depth: int, capacity: int = 0, dropped: int = 0) -> None:
         capacity: what fits (0: no limit).
         dropped: how many items were thrown away so far.
     """
+    if _torch_compile.traces():
+        return
     t_ns = monotonic_ns()
     try:
         out = _outlet.current or _outlet.start()
@@ -131,10 +133,12 @@ def queue(name: str, depth: int, capacity: int = 0, dropped: int = 0) -> None:
 
 
 def _tell(tag: int, value: object) -> None:
+    if _torch_compile.traces():
+        return
     t_ns = monotonic_ns()
     try:
         out = _outlet.current or _outlet.start()
         if out is not None:
-            out.message(tag, t_ns, value)
+            out.message(tag, t_ns, value if tag == _pack.LOAD else _pack.clip(str(value), 3800))
     except Exception:
         _outlet.swallowed()

@@ -85,7 +85,7 @@ class Outlet:
 
     def tick(self, t_ns: int) -> None:
         """About once a second of activity: say who we are, and account for ourselves."""
-        self._next_tick = t_ns + SECOND
+        self._next_tick = monotonic_ns() + SECOND
         if os.getpid() != self.pid:
             after_fork()  # by a fork that Python did not see
             return

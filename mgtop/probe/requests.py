@@ -28,6 +28,7 @@ _open: Dict[int, Request] = {}
 _held: ContextVar[Tuple[Request, ...]] = ContextVar("mgtop_requests", default=())
 
 _PARAMS_SIZE = 3500
+_TOO_MANY = 1 << 31  # does not fit the field
 
 
 class Request:
@@ -71,6 +72,8 @@ class Request:
 
     def preprocess_done(self) -> None:
         """Decode, resize and upload of the input have all finished."""
+        if torch_compile.traces():
+            return
         t_ns = monotonic_ns()
         try:
             out = outlet.current or outlet.start()
@@ -87,14 +90,16 @@ class Request:
             index: the index of the first of them, where frames are left out or come out of
                 order; by default it follows the frames before.
         """
+        if torch_compile.traces():
+            return
         t_ns = monotonic_ns()
         try:
-            if count < 1:
+            if not 0 < count < _TOO_MANY:
                 return
-            emit = next(self._emits)
-            if index is None:
+            if index is None or not 0 <= index < _TOO_MANY:
                 index = self._next_index
             self._next_index = index + count
+            emit = next(self._emits)
             out = outlet.current or outlet.start()
             if out is None:
                 return

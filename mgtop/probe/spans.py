@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import get_ident
 from time import monotonic_ns
 
-from . import names, outlet, pack, torch_watch
+from . import names, outlet, pack, torch_compile, torch_watch
 from .outlet import TIMED, swallowed
 
 TYPE_CHECKING = False
@@ -60,6 +60,8 @@ class Span:
 
     def __enter__(self) -> Span:
         global _enters
+        if torch_compile.traces():
+            return self
         t_ns = monotonic_ns()
         try:
             out = outlet.current or outlet.start()
@@ -69,6 +71,8 @@ class Span:
             index = self._index
             if index is None:
                 index = -1 if request is None else request.next_index
+            if len(torch_watch.modules) != torch_watch.seen:
+                torch_watch.look()
             thread = out.thread()
             if t_ns - thread.read_ns > FRESH_NS:
                 thread.read(t_ns)
@@ -94,6 +98,8 @@ class Span:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
+        if torch_compile.traces():
+            return
         t_ns = monotonic_ns()
         try:
             out = outlet.current
@@ -120,13 +126,14 @@ class Span:
                 message = pack.pack_span(thread.who, t_ns, seq, number, index, name, duration_ns)
             else:
                 thread.read(t_ns)
-                cpu_ns = thread.cpu_ns - cpu_ns
+                # The first reading was taken a little before the beginning.
+                cpu_ns = min(thread.cpu_ns - cpu_ns, duration_ns)
                 if thread.run_delay_ns is None or delay_ns is None:
                     message = pack.SPAN_CPU_LAYOUT.pack(
                         thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns
                     )
                 else:
-                    delay_ns = thread.run_delay_ns - delay_ns
+                    delay_ns = min(thread.run_delay_ns - delay_ns, duration_ns)
                     message = pack.SPAN_FULL_LAYOUT.pack(
                         thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns, delay_ns
                     )

@@ -1,4 +1,9 @@
-"""torch's compilations, by the callbacks it offers, once the program has imported Dynamo."""
+"""torch's compilations, by the callbacks it offers, once the program has imported Dynamo.
+
+And how the probe keeps out of compiled code: while torch traces a function, the probe's calls in
+it do nothing and trace to nothing. Else each would break the graph, or make ``fullgraph=True``
+fail.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,16 @@ from . import outlet, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Mapping
+    from typing import Any, Callable, Dict, Mapping
+
+
+def _never() -> bool:
+    return False
+
+
+traces: Callable[[], bool] = _never
+"""Whether torch is tracing the caller. Only torch's own function is known to its tracer as
+constant, so it stands here as soon as the program has imported torch."""
 
 compiles = 0
 """Compilations, graph recordings and the like that have started."""
@@ -20,7 +34,9 @@ _began_ns: Dict[int, int] = {}
 
 def register(modules: Mapping[str, Any]) -> None:
     """Ask for the callbacks, if Dynamo is there (torch 2.5 and later) and was not asked yet."""
-    global _registered
+    global _registered, traces
+    if traces is _never:
+        traces = getattr(modules.get("torch.compiler"), "is_compiling", _never)
     if _registered:
         return
     handler = getattr(modules.get("torch._dynamo.callback"), "callback_handler", None)

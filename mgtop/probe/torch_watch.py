@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .outlet import Outlet
     from .requests import Request
 
-_modules = sys.modules
-_seen = 0
+modules = sys.modules
+seen = 0
+"""How many modules there were when last looked."""
+
 _torch: Any = None
 """The module, where it was built for GPUs; else None."""
 _cuda_runs = False
@@ -33,10 +35,10 @@ _MOST_ERRORS = 3
 
 def look() -> None:
     """Look again at what the program has imported."""
-    global _seen, _torch
-    _seen = len(_modules)
-    torch_compile.register(_modules)
-    torch = _modules.get("torch")
+    global seen, _torch
+    seen = len(modules)
+    torch_compile.register(modules)
+    torch = modules.get("torch")
     core = getattr(torch, "_C", None)
     if core is not None and hasattr(core, "_cuda_memoryStats") and hasattr(torch, "cuda"):
         _torch = torch
@@ -63,7 +65,7 @@ def _failed() -> None:
 
 def at_emit(out: Outlet, request: Request, emit: int, t_ns: int) -> None:
     """Read what is due at a frame: allocator counters, and GPU times of frames before."""
-    if len(_modules) != _seen:
+    if len(modules) != seen:
         look()
     if _torch is None:
         return
@@ -91,8 +93,6 @@ def at_end(out: Outlet, request: Request) -> None:
 
 def begin_pair(out: Outlet, thread: ThreadContext, request: Request) -> Optional[Token]:
     """Put a CUDA event before a span's work; the token is for :func:`end_pair`."""
-    if len(_modules) != _seen:
-        look()
     if _torch is None:
         return None
     try:
