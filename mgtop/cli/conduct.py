@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -57,6 +58,8 @@ def conduct(
         raise UserError(
             "There is no terminal to draw on; use --headless to record without a screen.", USAGE
         )
+    if not headless:
+        import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
     try:
         recording = start(plan, out=out, varied=varied, config_yaml=config_yaml)
     except LaunchError as error:
@@ -69,6 +72,7 @@ def conduct(
 def _headless(recording: Recording, gates: Sequence[str]) -> int:
     from mgtop.record.foreground import Foreground
 
+    _give_away_stdin()
     foreground = Foreground(recording, copy_to=2, say=say)
     outcome = foreground.follow()
     code = exit_code(outcome, interrupted=foreground.interrupted is not None)
@@ -76,6 +80,13 @@ def _headless(recording: Recording, gates: Sequence[str]) -> int:
     code = _with_gates(code, recording.folder, gates)
     click.echo(str(recording.folder))
     return code
+
+
+def _give_away_stdin() -> None:
+    """Standard input is the program's alone now: who feeds it must notice when it ends."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
 
 
 def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 It reads ``FOLDER/launch.json`` and records until the target ends. SIGTERM ends the recording
 and leaves the target running; SIGUSR1 stops the target, then ends; SIGHUP does nothing.
-Exit codes: 0; 2 the target could not be started; 4 the session could not be written; 70 a
+Exit codes: 0; 2 nothing could be started; 4 the session could not be written; 70 a
 fault of its own. The same, with a sentence, stands in ``FOLDER/recorder.status``.
 """
 
@@ -46,9 +46,9 @@ def main(arguments: list[str]) -> int:
             )
             recorder.run()
             return _end(folder, target, 0, recorder.reason)
-    except TargetNotStarted as error:
+    except (TargetNotStarted, PipeError, SessionBusy) as error:
         return _end(folder, target, NOT_STARTED, f"error: {error}", str(error))
-    except (SessionWriteError, SessionBusy, PipeError) as error:
+    except SessionWriteError as error:
         return _end(folder, target, WRITE_FAILED, f"error: {error}", str(error))
     except Exception as error:
         traceback.print_exc()

@@ -20,7 +20,7 @@ _LONGEST_MESSAGE = 1000
 WRITE_FAILED = 4
 """Exit code of a recorder that could not write the session."""
 NOT_STARTED = 2
-"""Exit code of a recorder whose target could not be started."""
+"""Exit code of a recorder that could not start its target, or lacks what it needs for it."""
 FAULT = 70
 """Exit code of a recorder that met a fault of its own."""
 

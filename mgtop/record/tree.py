@@ -23,8 +23,14 @@ def is_running(pid: int, proc: int | None = None) -> bool:
     return fields[0] not in (b"Z", b"X") and (proc is None or proc_of(pid, ticks) == proc)
 
 
+HAS_CHILDREN_FILES = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Some kernels (gVisor) lack them; then every process is asked for its parent."""
+
+
 def children(pid: int) -> list[int]:
     """Direct children of a process, zombies included."""
+    if not HAS_CHILDREN_FILES:
+        return children_by_parent().get(pid, [])
     found: list[int] = []
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
@@ -39,12 +45,28 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def children_by_parent() -> dict[int, list[int]]:
+    """The children of every process, as the processes themselves tell it."""
+    found: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    stat = file.read()
+                parent = int(stat[stat.rindex(b")") + 2 :].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+            found.setdefault(parent, []).append(int(entry))
+    return found
+
+
 def descendants(roots: Iterable[int]) -> list[int]:
     """``roots`` and all their descendants, parents first."""
+    listed = None if HAS_CHILDREN_FILES else children_by_parent()
     found = list(dict.fromkeys(roots))
     known = set(found)
     for pid in found:  # grows while it is walked
-        for child in children(pid):
+        for child in children(pid) if listed is None else listed.get(pid, []):
             if child not in known:
                 known.add(child)
                 found.append(child)

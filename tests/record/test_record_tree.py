@@ -52,6 +52,15 @@ def test_descendants_and_identity(family: tuple[subprocess.Popen[str], int]) -> 
     assert tree.environment_of(child)["PATH"] == os.environ["PATH"]
 
 
+def test_without_children_files_parents_are_asked(
+    family: tuple[subprocess.Popen[str], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, child = family
+    monkeypatch.setattr(tree, "HAS_CHILDREN_FILES", False)
+    assert tree.children(process.pid) == [child]
+    assert tree.descendants([process.pid]) == [process.pid, child]
+
+
 def test_a_process_that_ended_is_not_running() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     number = tree.proc_number(process.pid)
