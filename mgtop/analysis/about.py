@@ -1,0 +1,106 @@
+"""Which session, which program, which machine: what the log says of them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from mgtop.analysis.devices import Devices
+from mgtop.analysis.summary import Environment, GpuInfo, SessionInfo, TargetInfo
+from mgtop.wire import records as r
+
+MIB = 1 << 20
+
+
+class About:
+    """Keeps the records that describe the session; the last word counts."""
+
+    def __init__(self) -> None:
+        self.start: r.SessionStart | None = None
+        self.first_ns: int | None = None
+        self.last_ns = 0
+        self.target: r.TargetStart | None = None
+        self.exit: r.TargetExit | None = None
+        self.end: r.SessionEnd | None = None
+        self.hello: r.Hello | None = None
+
+    def feed(self, record: r.AnyRecord) -> None:
+        """Take the next record."""
+        if self.first_ns is None:
+            self.first_ns = record.t_ns
+        if not (isinstance(record, r.Mark) and record.proc == 0):
+            self.last_ns = max(self.last_ns, record.t_ns)
+        if isinstance(record, r.SessionStart):
+            self.start = record
+        elif isinstance(record, r.TargetStart):
+            self.target = record
+        elif isinstance(record, r.TargetExit):
+            self.exit = record
+        elif isinstance(record, r.SessionEnd):
+            self.end = record
+        elif isinstance(record, r.Hello) and (self.hello is None or record.torch is not None):
+            self.hello = record
+
+    @property
+    def start_ns(self) -> int:
+        """Zero of all times that are shown."""
+        if self.start is not None:
+            return self.start.t_ns
+        return self.first_ns or 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the recording or the target has ended."""
+        return self.end is not None or self.exit is not None
+
+    def session(self, params: dict[str, Any]) -> SessionInfo:
+        """The session; ``params`` serve where it has none of its own."""
+        start = self.start
+        started = None
+        if start is not None:
+            at = datetime.fromtimestamp(start.wall_ns / 1e9, tz=timezone.utc)
+            started = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return SessionInfo(
+            name=start.name if start is not None else "",
+            started=started,
+            duration_ms=max(0, self.last_ns - self.start_ns) / 1e6,
+            live=not self.ended,
+            params=(start.params if start is not None else {}) or params,
+        )
+
+    def target_info(self, devices: Devices, route: int | None) -> TargetInfo:
+        """The program."""
+        target, hello = self.target, self.hello
+        gpus = [
+            GpuInfo(
+                uuid=about.uuid,
+                name=about.name,
+                total_mib=None if about.total_bytes is None else about.total_bytes / MIB,
+            )
+            for device in devices.of_target()
+            if (about := device.about) is not None
+        ]
+        spoke: str = r.ROUTES[route] if route is not None else "observe"
+        return TargetInfo(
+            pid=target.pid if target is not None else None,
+            command=target.command if target is not None else [],
+            exit_code=self.exit.code if self.exit is not None else None,
+            exit_signal=self.exit.signal if self.exit is not None else None,
+            torch=(hello.torch if hello else None) or (target.torch if target else None),
+            python=(hello.python if hello else None) or (target.python if target else None),
+            gpus=gpus,
+            git=target.git if target is not None else None,
+            route=spoke if target is not None or route is not None else None,
+        )
+
+    def environment(self) -> Environment:
+        """The machine."""
+        known = self.start.environment if self.start is not None else {}
+        names = ("os", "kernel", "driver", "cuda", "cpu", "container")
+        texts = {name: str(known[name]) for name in names if known.get(name) is not None}
+        ram = known.get("ram_mib")
+        return Environment(
+            **texts,
+            ram_mib=float(ram) if isinstance(ram, (int, float)) else None,
+            mgtop=self.start.mgtop if self.start is not None else None,
+        )
