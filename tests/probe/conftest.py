@@ -125,6 +125,7 @@ class Programs:
     def start(self, source: str, python: str = sys.executable, **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [python, "-c", source],
+            cwd="/",
             env=environment(**env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
