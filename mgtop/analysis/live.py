@@ -30,6 +30,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The scale's natural top: total memory, 100 %, … None: none."""
     reason: str | None = None
     """Why there is nothing, in one line."""
+    stale: bool = False
 
 
 class TailMark(msgspec.Struct, frozen=True, kw_only=True):

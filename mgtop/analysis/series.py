@@ -1,27 +1,225 @@
-"""Readings over time in bounded memory, at several resolutions."""
+"""Readings over time in bounded memory, at several resolutions.
+
+A key keeps five rings of time buckets, from 20 ms for the last minute to two minutes for
+two weeks; a bucket holds the lowest, the highest and the last reading in it as 32-bit
+floats. That is 420 kB per key, whatever the rate and however long the session.
+
+A reading holds until the next one, or until it is stale: from then on there is a gap, and
+nothing is drawn across it. A reading without a period (an event) holds only at its time.
+"""
 
 from __future__ import annotations
 
+from array import array
+from math import isnan, nan
+
 from mgtop.analysis.live import Series
+
+LEVELS: tuple[tuple[int, int], ...] = (
+    (20_000_000, 3_000),
+    (100_000_000, 6_000),
+    (1_000_000_000, 7_200),
+    (10_000_000_000, 8_640),
+    (120_000_000_000, 10_080),
+)
+"""Width of a bucket (ns) and number of buckets, finest first."""
+
+STALE_PERIODS = 3
+
+
+class _Ring:
+    """Buckets of one width; those that fall out of the ring are forgotten."""
+
+    __slots__ = ("complete", "high", "last", "low", "newest", "oldest", "size", "width_ns")
+
+    def __init__(self, width_ns: int, size: int) -> None:
+        self.width_ns, self.size = width_ns, size
+        self.low = array("f", [nan]) * size
+        self.high = array("f", [nan]) * size
+        self.last = array("f", [nan]) * size
+        self.newest = -1
+        self.oldest = -1
+        self.complete = True
+        """Nothing was forgotten yet."""
+
+    def put(self, first: int, last: int, value: float) -> None:
+        """Merge a value into the buckets from number ``first`` to ``last``."""
+        if self.newest < 0:
+            self.newest = self.oldest = first
+        elif last > self.newest:
+            self._advance(last)
+        for bucket in range(max(first, self.newest - self.size + 1), last + 1):
+            at = bucket % self.size
+            low = self.low[at]
+            if isnan(low):
+                self.low[at] = self.high[at] = value
+            elif value < low:
+                self.low[at] = value
+            elif value > self.high[at]:
+                self.high[at] = value
+            self.last[at] = value
+        self.oldest = max(min(self.oldest, first), self.newest - self.size + 1)
+
+    def _advance(self, to: int) -> None:
+        for bucket in range(max(self.newest + 1, to - self.size + 1), to + 1):
+            at = bucket % self.size
+            self.low[at] = self.high[at] = self.last[at] = nan
+        self.newest = to
+        if to - self.size + 1 > self.oldest:
+            self.oldest = to - self.size + 1
+            self.complete = False
+
+    def holds(self, t_ns: int) -> bool:
+        """Whether all that there was from ``t_ns`` on is still here."""
+        return self.complete or self.oldest * self.width_ns <= t_ns
+
+
+class _Channel:
+    """One key."""
+
+    def __init__(self) -> None:
+        self.rings = [_Ring(width, size) for width, size in LEVELS]
+        self.t_ns: int | None = None
+        self.value = nan
+        self.period_ns: int | None = None
+        self.hold_ns = 0
+
+    def add(self, t_ns: int, value: float, period_ns: int | None) -> None:
+        before = self.t_ns
+        for ring in self.rings:
+            bucket = t_ns // ring.width_ns
+            ahead = bucket - ring.newest
+            if ahead == 0:  # the usual case, kept short
+                at = ring.newest % ring.size
+                if value < ring.low[at]:
+                    ring.low[at] = value
+                elif value > ring.high[at]:
+                    ring.high[at] = value
+                ring.last[at] = value
+                continue
+            if ahead > 1 and before is not None:
+                held = min((before + self.hold_ns) // ring.width_ns, bucket - 1)
+                first = before // ring.width_ns + 1
+                if held >= first:
+                    ring.put(first, held, self.value)
+            if ring.newest < 0 or bucket > ring.newest - ring.size:  # else: forgotten already
+                ring.put(bucket, bucket, value)
+        if before is None or t_ns >= before:
+            self.t_ns, self.value, self.period_ns = t_ns, value, period_ns
+            self.hold_ns = STALE_PERIODS * period_ns if period_ns else 0
 
 
 class Store:
     """Readings by key; see :meth:`add` and :meth:`columns`."""
 
+    def __init__(self) -> None:
+        self._channels: dict[str, _Channel] = {}
+        self._units: dict[str, str] = {}
+        self._limits: dict[str, float | None] = {}
+        self._reasons: dict[str, str | None] = {}
+
     def add(self, key: str, t_ns: int, value: float, period_ns: int | None = None) -> None:
-        """Add one reading."""
-        raise NotImplementedError
+        """Add one reading. ``period_ns``: when to expect the next one (None: an event).
+
+        Readings of one key come in the order of time; one that comes late is still merged
+        into its bucket, but holds nothing.
+        """
+        channel = self._channels.get(key)
+        if channel is None:
+            channel = self._channels[key] = _Channel()
+        channel.add(t_ns, value, period_ns)
 
     def describe(
         self, key: str, unit: str, limit: float | None = None, reason: str | None = None
     ) -> None:
-        """Say what a key's numbers are."""
-        raise NotImplementedError
+        """Say what a key's numbers are, where their scale ends, and why there are none."""
+        self._units[key] = unit
+        self._limits[key] = limit
+        self._reasons[key] = reason
 
     def keys(self) -> list[str]:
         """Keys that were described or have readings, in order of appearance."""
-        raise NotImplementedError
+        return list(dict.fromkeys([*self._units, *self._channels]))
 
     def columns(self, key: str, begin_ns: int, end_ns: int, n: int) -> Series:
-        """``n`` columns of the time from ``begin_ns`` to ``end_ns``."""
-        raise NotImplementedError
+        """``n`` columns of the time from ``begin_ns`` (included) to ``end_ns`` (not).
+
+        A column takes the buckets that begin in it, of the coarsest ring that is finer
+        than the column and still holds that time. Where only coarser buckets are left,
+        all columns under a bucket show its extremes: wider than true, never narrower.
+        """
+        low: list[float | None] = [None] * n
+        high: list[float | None] = [None] * n
+        channel = self._channels.get(key)
+        last: float | None = None
+        age_ns: int | None = None
+        stale = False
+        period_ns: int | None = None
+        if channel is not None and channel.t_ns is not None:
+            period_ns = channel.period_ns
+            for i in range(n):
+                begin = begin_ns + (end_ns - begin_ns) * i // n
+                end = begin_ns + (end_ns - begin_ns) * (i + 1) // n
+                low[i], high[i] = _column(channel, begin, end)
+            last, at_ns = _newest(channel, end_ns)
+            if at_ns is not None:
+                age_ns = max(0, end_ns - at_ns)
+                stale = period_ns is not None and age_ns > STALE_PERIODS * period_ns
+        return Series(
+            name=key,
+            unit=self._units.get(key, ""),
+            high=high,
+            low=low,
+            last=last,
+            age_ns=age_ns,
+            period_ns=period_ns,
+            limit=self._limits.get(key),
+            reason=self._reasons.get(key) if last is None or stale else None,
+            stale=stale,
+        )
+
+
+def _column(channel: _Channel, begin_ns: int, end_ns: int) -> tuple[float | None, float | None]:
+    low, high = nan, nan
+    ring = _ring_for(channel, begin_ns, end_ns)
+    width = ring.width_ns
+    if width <= end_ns - begin_ns:
+        first, last = -(-begin_ns // width), -(-end_ns // width) - 1
+    else:
+        first, last = begin_ns // width, max(begin_ns, end_ns - 1) // width
+    for bucket in range(max(first, ring.oldest), min(last, ring.newest) + 1):
+        at = bucket % ring.size
+        value = ring.low[at]
+        if not isnan(value):
+            low = value if isnan(low) or value < low else low
+            value = ring.high[at]
+            high = value if isnan(high) or value > high else high
+    assert channel.t_ns is not None
+    if isnan(low) and channel.t_ns <= begin_ns < channel.t_ns + channel.hold_ns:
+        # The newest reading holds up to now, which no later reading has written down yet.
+        low = high = channel.value
+    return (None, None) if isnan(low) else (low, high)
+
+
+def _ring_for(channel: _Channel, begin_ns: int, end_ns: int) -> _Ring:
+    holding = [ring for ring in channel.rings if ring.holds(begin_ns)]
+    if not holding:
+        return channel.rings[-1]
+    fine = [ring for ring in holding if ring.width_ns <= end_ns - begin_ns]
+    return fine[-1] if fine else holding[0]
+
+
+def _newest(channel: _Channel, end_ns: int) -> tuple[float | None, int | None]:
+    """The newest reading not later than ``end_ns`` and its time (to a bucket's width)."""
+    assert channel.t_ns is not None
+    if channel.t_ns <= end_ns:
+        return channel.value, channel.t_ns
+    for ring in channel.rings:
+        bucket = end_ns // ring.width_ns - 1
+        if not ring.oldest <= bucket:
+            continue
+        for number in range(min(bucket, ring.newest), ring.oldest - 1, -1):
+            value = ring.last[number % ring.size]
+            if not isnan(value):
+                return value, min(end_ns, (number + 1) * ring.width_ns)
+    return None, None

@@ -1,11 +1,385 @@
-"""The verdict for a session."""
+"""The verdict for a session: one plain sentence, its reasons, and what to do next.
+
+The rules are tried in this order (docs/verdict.md); the first that fits decides:
+
+memory (an out-of-memory error, or stalls that memory causes) · warmup (only the start
+stutters) · stalls (also as supply or output, where these cause frequent ones) ·
+first_frame · memory (peak at the limit, or allocator retries) · steps · budget · supply ·
+output · steady. Without frames to judge: undecided.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from statistics import median
+
+from mgtop.analysis import reasons
+from mgtop.analysis.causes import UNEXPLAINED, Cause, find_cause
+from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Verdict
+from mgtop.analysis.wording import ms, of, percent, plural
 from mgtop.config.structs import AnalysisSettings
+
+MEMORY_CAUSES = ("alloc_retry", "oom", "spill")
+FEW = 8
+"""With fewer intervals than this, the sentence says that it rests on few."""
+SLOWER = 1.02
+"""Slower than the target by more than the clock's and the pace's own scatter."""
+STEEPER = 1.1
+"""A median interval longer by this factor is taken to have grown with the steps."""
+
+WARM_UP = (
+    "Run a warm-up request of the same size, with two blocks or more, before the first "
+    "viewer comes."
+)
+LESS_MEMORY = (
+    "Lower the resolution by one notch; then frames per batch and concurrency to 1; then "
+    "shorten the state cache. Not the steps: they do not change the peak."
+)
+MORE_SPANS = (
+    "Put spans around decode, resize, upload, the model's steps, encode and write, so that "
+    "the lost time can be named."
+)
 
 
 def decide(summary: Summary, settings: AnalysisSettings) -> Verdict:
     """Judge a session by its summary (whose own ``verdict`` is not looked at)."""
-    raise NotImplementedError
+    judge = _Judge(summary, settings)
+    for rule in (
+        judge.memory_error,
+        judge.undecided,
+        judge.warmup,
+        judge.stalls,
+        judge.first_frame,
+        judge.memory_limit,
+        judge.steps,
+        judge.budget,
+        judge.supply,
+        judge.output,
+    ):
+        verdict = rule()
+        if verdict is not None:
+            return verdict
+    return judge.steady()
+
+
+class _Judge:
+    """One method per rule: a verdict, or None where the rule does not fit."""
+
+    def __init__(self, summary: Summary, settings: AnalysisSettings) -> None:
+        self.summary, self.settings = summary, settings
+        self.thresholds = settings.thresholds
+        self.judged = sum(quantiles.count for quantiles in summary.interval_ms_by_count.values())
+        self.judged = max(self.judged, summary.interval_ms.count)
+        ranked = sorted(
+            summary.causes.items(), key=lambda item: (-item[1].lost_ms, -item[1].frames, item[0])
+        )
+        self.leading = ranked[0][0] if ranked else None
+        """The cause that lost most time, ``unexplained`` among them."""
+
+    # ------------------------------------------------------------------------------- rules
+
+    def memory_error(self) -> Verdict | None:
+        """Rule 2, where it cannot wait: memory ran out, or memory causes the stalls."""
+        memory = self.summary.memory
+        if memory.ooms:
+            oom = memory.ooms[0]
+            where = {None: "", "load": " while the model was loading", "idle": " between requests"}
+            stage = where.get(oom.stage)
+            if stage is None:
+                stage = f" at frame {oom.frame}" if oom.frame is not None else " while it ran"
+            if oom.stage == "load":
+                text = f"GPU memory ran out{stage}: the weights do not fit as configured."
+            else:
+                text = f"GPU memory ran out{stage}: this setting needs more than the card has."
+            return self._memory(text, "oom", [f"The program said: {oom.message[:160]}"])
+        if self.summary.tails.count and self.leading in MEMORY_CAUSES:
+            cause = find_cause(self.leading)
+            says = cause.summary if cause is not None else self.leading
+            text = f"Memory makes it stutter: {says}, in {self._frames_of(self.leading)}."
+            return self._memory(text, self.leading, reasons.tails(self.summary))
+        return None
+
+    def undecided(self) -> Verdict | None:
+        """Nothing to judge yet."""
+        if self.judged:
+            return None
+        frames = sum(request.frames for request in self.summary.requests)
+        if not frames:
+            text = "No frame has come yet, so there is nothing to judge."
+        else:
+            text = f"Too few frames to judge the rhythm: {plural(frames, 'frame')} so far."
+        return Verdict(
+            code="undecided",
+            text=text,
+            because=[*reasons.first_frame(self.summary), *reasons.memory(self.summary)],
+            next=["Let it run for at least a minute of frames after the warm-up."],
+        )
+
+    def warmup(self) -> Verdict | None:
+        """Rule 6: only the start of the session stutters."""
+        tails = self.summary.tails
+        only_start = tails.count > 0 and tails.placement.kind == "start"
+        only_before = tails.count == 0 and tails.warmup > 0
+        if not (only_start or only_before):
+            return None
+        late = tails.count + tails.warmup
+        return Verdict(
+            code="warmup",
+            cause=self.leading if tails.count else None,
+            text=f"Only the start stutters ({plural(late, 'late frame')}); "
+            "after that the rhythm is steady.",
+            because=[*reasons.rhythm(self.summary), *reasons.tails(self.summary)],
+            next=[
+                WARM_UP,
+                self._again("the first-frame latency and the late frames at the start"),
+            ],
+        )
+
+    def stalls(self) -> Verdict | None:
+        """Rule 0: a steady rhythm with occasional stalls; or stalls often."""
+        tails = self.summary.tails
+        if not tails.count or not self.judged:
+            return None
+        often = tails.count > max(1.0, self.thresholds.steady_tail_share * self.judged)
+        cause = find_cause(self.leading)
+        shares = f"{plural(tails.count, 'late frame')} in {self.judged} lost {ms(tails.lost_ms)}"
+        rhythm = "It stutters often" if often else "Steady rhythm with occasional stalls"
+        text = f"{rhythm}: {shares}; {self._why(cause)}."
+        code = "stalls"
+        if often and self.leading in ("supply", "output"):
+            code = self.leading
+        return Verdict(
+            code="supply" if code == "supply" else "output" if code == "output" else "stalls",
+            cause=self.leading or UNEXPLAINED,
+            text=text,
+            because=[
+                *reasons.tails(self.summary),
+                *reasons.rhythm(self.summary),
+                *reasons.first_frame(self.summary),
+                *reasons.memory(self.summary),
+            ],
+            next=[*self._remedies(cause), self._again("the P95 and the number of late frames")],
+        )
+
+    def first_frame(self) -> Verdict | None:
+        """Rule 1: the first frame is late, the rest steady."""
+        first, most = self.summary.first_frame_ms, self.thresholds.first_frame_ms
+        warm = [r.first_frame_ms for r in self.summary.requests if r.first_frame_ms is not None]
+        if first.p50 is None or first.p50 <= most:
+            if len(warm) > 1 and warm[0] > most >= max(warm[1:]):
+                return Verdict(
+                    code="warmup",
+                    text=f"Only the first request starts late ({ms(warm[0])}); "
+                    "later ones start in time.",
+                    because=[*reasons.first_frame(self.summary), *reasons.rhythm(self.summary)],
+                    next=[
+                        "Run one request before the first viewer comes.",
+                        "Measure again: the first-frame latency of the first request.",
+                    ],
+                )
+            return None
+        text = f"The first frame is late ({ms(first.p50)}), the rest comes steadily."
+        advice = "Fewer steps for the first frame, or a lower resolution."
+        if first.preprocess_p50 is not None and first.preprocess_p50 > 0.5 * first.p50:
+            advice = "Most of it is preprocessing: prepare the input faster or ahead of need."
+        return Verdict(
+            code="first_frame",
+            text=text,
+            because=[*reasons.first_frame(self.summary), *reasons.rhythm(self.summary)],
+            next=[
+                advice,
+                *(
+                    ["If it is the first request of the process, warm up with one before it."]
+                    if len(warm) < 2
+                    else []
+                ),
+                self._again("the first-frame latency, and a table of it by steps"),
+            ],
+        )
+
+    def memory_limit(self) -> Verdict | None:
+        """Rule 2: memory at its limit, or the allocator asked again."""
+        memory = self.summary.memory
+        share = self._memory_share()
+        if share is not None and share >= self.thresholds.memory_share:
+            return self._memory(
+                f"GPU memory is nearly full ({percent(share)} at its peak): it will stall or "
+                "run out sooner or later.",
+                None,
+                [],
+            )
+        if memory.retries:
+            return self._memory(
+                f"The GPU allocator ran short and asked again {plural(memory.retries, 'time')}: "
+                "memory is the bottleneck to clear first.",
+                "alloc_retry",
+                [],
+            )
+        return None
+
+    def steps(self) -> Verdict | None:
+        """Rule 3: requests with more steps take longer per frame, and it matters."""
+        by_steps: dict[float, list[float]] = {}
+        for request in self.summary.requests:
+            steps = request.params.get("steps")
+            if isinstance(steps, (int, float)) and request.interval_ms.p50 is not None:
+                by_steps.setdefault(float(steps), []).append(request.interval_ms.p50)
+        if len(by_steps) < 2 or not self._too_slow():
+            return None
+        rows = [(steps, median(found)) for steps, found in sorted(by_steps.items())]
+        grows = all(a[1] < b[1] for a, b in pairwise(rows))
+        if not grows or rows[-1][1] < STEEPER * rows[0][1]:
+            return None
+        return Verdict(
+            code="steps",
+            text=f"Frames take longer with more steps ({ms(rows[0][1])} at {rows[0][0]:g}, "
+            f"{ms(rows[-1][1])} at {rows[-1][0]:g}): fewer steps bring most.",
+            because=[f"{steps:g} steps: {ms(found)} per block" for steps, found in rows],
+            next=[
+                "Take fewer steps; then skip work that only the first frame needs.",
+                self._again("the step table"),
+            ],
+        )
+
+    def budget(self) -> Verdict | None:
+        """Rule 4: every frame is too slow for the target, with no stalls to blame."""
+        if not self._too_slow() or self._gpu_idles():
+            return None
+        fps, target = self.summary.fps, self.summary.playout.target_fps
+        made = f"{fps:.1f} fps" if fps is not None else "fewer"
+        wanted = f"{target:g}" if target is not None else "wanted"
+        return Verdict(
+            code="budget",
+            text=f"It cannot keep up: {made} are made where {wanted} are played; the settings "
+            "are too heavy for this machine at this rate.",
+            because=[
+                *reasons.rhythm(self.summary),
+                *reasons.spans(self.summary),
+                *reasons.resources(self.summary),
+            ],
+            next=[
+                "Lower the resolution or the steps by one notch, or the target frame rate.",
+                self._again("the median interval against the frame budget"),
+            ],
+        )
+
+    def supply(self) -> Verdict | None:
+        """Rule 5: memory is free, the GPU often waits, and the pace suffers or may."""
+        if not self._gpu_idles() or self.summary.playout.keeps_up is True:
+            return None
+        busy = min(g.busy_share for g in self.summary.gpu if g.busy_share is not None)
+        spans = {role_of(name): 0.0 for request in self.summary.requests for name in request.spans}
+        watched = "" if "supply" in spans else " (no span of decode, resize or upload was seen)"
+        return Verdict(
+            code="supply",
+            cause="supply",
+            text=f"The GPU is idle {percent(1 - busy)} of the time: it waits for the CPU to "
+            f"supply it{watched}.",
+            because=[
+                *reasons.resources(self.summary),
+                *reasons.spans(self.summary),
+                *reasons.rhythm(self.summary),
+            ],
+            next=[
+                *self._remedies(find_cause("supply")),
+                self._again("the GPU's busy share and the median interval"),
+            ],
+        )
+
+    def output(self) -> Verdict | None:
+        """Rule 7: the picture stood still, and none of the above tells why."""
+        playout = self.summary.playout
+        if not playout.underruns:
+            return None
+        stood = f" for {ms(playout.stall_ms)}" if playout.stall_ms is not None else ""
+        return Verdict(
+            code="output",
+            text=f"The model keeps its pace, yet the picture stood still "
+            f"{plural(playout.underruns, 'time')}{stood}: look at encoding, decoding and the "
+            "way to the viewer.",
+            because=[
+                *reasons.rhythm(self.summary),
+                *reasons.playout(self.summary),
+                *reasons.spans(self.summary),
+            ],
+            next=[
+                f"Start playing with a buffer of {plural(playout.smooth_buffer_frames, 'frame')}."
+                if playout.smooth_buffer_frames
+                else "Start playing with a larger buffer.",
+                self._again("the underruns"),
+            ],
+        )
+
+    def steady(self) -> Verdict:
+        """Nothing to complain of."""
+        few = f" (only {plural(self.judged, 'interval')} so far)" if self.judged < FEW else ""
+        pace = ""
+        if self.summary.playout.keeps_up and self.summary.playout.target_fps is not None:
+            pace = f", fast enough for {self.summary.playout.target_fps:g} fps"
+        return Verdict(
+            code="steady",
+            text=f"The rhythm is steady{pace}{few}: no late frame.",
+            because=[
+                *reasons.rhythm(self.summary),
+                *reasons.first_frame(self.summary),
+                *reasons.memory(self.summary),
+                *reasons.resources(self.summary),
+            ],
+            next=["Nothing to change; a longer run shows whether memory stays flat."],
+        )
+
+    # ----------------------------------------------------------------------------- helpers
+
+    def _memory(self, text: str, cause: str | None, first: list[str]) -> Verdict:
+        remedies = [LESS_MEMORY]
+        if cause == "alloc_retry":
+            remedies = [*self._remedies(find_cause(cause)), *remedies]
+        return Verdict(
+            code="memory",
+            cause=cause,
+            text=text,
+            because=[*first, *reasons.memory(self.summary)],
+            next=[*remedies, self._again("the memory curve and its peak's stage")],
+        )
+
+    def _too_slow(self) -> bool:
+        summary = self.summary
+        if summary.rtf is not None:
+            return summary.rtf > SLOWER
+        return summary.playout.keeps_up is False
+
+    def _gpu_idles(self) -> bool:
+        shares = [gpu.busy_share for gpu in self.summary.gpu if gpu.busy_share is not None]
+        return bool(shares) and max(shares) < 1.0 - self.thresholds.idle_share
+
+    def _memory_share(self) -> float | None:
+        memory = self.summary.memory
+        used = memory.peak.mib
+        device = [s.device_mib for s in memory.stages.values() if s.device_mib is not None]
+        if device:  # what counts for the limit is what all programs use together
+            used = max([*device, *([used] if used is not None else [])])
+        if used is None or not memory.total_mib:
+            return None
+        return used / memory.total_mib
+
+    def _frames_of(self, cause: str) -> str:
+        total = self.summary.causes.get(cause)
+        frames = total.frames if total is not None else 0
+        return of(frames, self.summary.tails.count, "late frame")
+
+    def _why(self, cause: Cause | None) -> str:
+        total = self.summary.causes.get(cause.name) if cause is not None else None
+        if cause is None or total is None:
+            return "nothing that was recorded explains most of it"
+        return f"mostly {cause.summary} ({self._frames_of(cause.name)})"
+
+    @staticmethod
+    def _remedies(cause: Cause | None) -> list[str]:
+        if cause is not None:
+            return [cause.remedy]
+        return [MORE_SPANS]
+
+    @staticmethod
+    def _again(what: str) -> str:
+        return f"Measure again after the change: {what}."

@@ -1,0 +1,85 @@
+"""The caching allocator gave its cache back and asked again, or asked the driver anew.
+
+Its counters step in the very frame. They tell that it happened, not how long it took: that
+is bounded by the compute spans around it, and by what so many driver calls can cost. On an
+H200 releasing 30 segments took 24 ms and 1,982 small ones 118 ms, so 0.05 to 0.8 ms a call;
+a reclaim of a few segments cost 1 ms and does not explain a stall of 200.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import median
+
+from mgtop.analysis.channels import Channels
+from mgtop.analysis.evidence import Claim, Finding, TailWindow, strongest
+from mgtop.analysis.recent import Recent
+from mgtop.wire.records import TorchMemory
+
+NAME = "alloc_retry"
+LETTER = "A"
+SUMMARY = "the GPU allocator released its cache and asked again"
+REMEDY = (
+    "Set PYTORCH_ALLOC_CONF=expandable_segments:True, keep tensor sizes the same from frame "
+    "to frame, and leave memory free: lower the resolution by one notch."
+)
+ORDER = 50
+
+CALL_NS = 2_000_000
+"""The longest that one allocation or release of the driver is believed to take."""
+RETRY_NS = 10_000_000
+"""And a retry on top: it waits for the GPU before it releases anything."""
+SLACK_NS = 5_000_000
+"""How far outside the interval (or a quarter of it) a reading may lie and still be its own."""
+HISTORY = 240
+
+
+def measure(window: TailWindow, channels: Channels) -> Finding:
+    """Counter steps between the reading before the interval and the one at its end."""
+    profile = channels.profile(window)
+    around_ns = profile.around_ns()
+    return strongest(
+        _device(window, around_ns, log) for log in profile.log.torch.values()
+    ) or Finding(state="not_resolved")
+
+
+def _device(window: TailWindow, around_ns: float, log: Recent[TorchMemory]) -> Finding:
+    source = "torch allocator counters"
+    after = log.after(window.end_ns)
+    before = log.at(window.begin_ns)
+    if after is None or before is None:
+        return Finding(state="not_resolved", source=source)
+    retries = after.retries - before.retries
+    period = after.t_ns - before.t_ns
+    calls = _calls(before, after) - _usual_calls(log)
+    if retries <= 0 and calls <= 0:
+        return Finding(state="absent", value=0.0, unit="retries", source=source, period_ns=period)
+    slack = max(SLACK_NS, (window.end_ns - window.begin_ns) // 4)
+    if after.t_ns - window.end_ns > slack or window.begin_ns - before.t_ns > slack:
+        # Readings were thinned: the step lies in one of several frames, not known to be this.
+        return Finding(
+            state="not_resolved",
+            value=max(retries, 0),
+            unit="retries",
+            source=source,
+            period_ns=period,
+        )
+    cost = max(0.0, calls) * CALL_NS + (RETRY_NS if retries > 0 else 0)
+    return Finding(
+        state="present",
+        value=retries if retries > 0 else calls,
+        unit="retries" if retries > 0 else "driver calls",
+        source=source,
+        period_ns=period,
+        claims=(Claim(min(cost, around_ns), "upper", ("compute",)),),
+    )
+
+
+def _calls(before: TorchMemory, after: TorchMemory) -> int:
+    return after.driver_allocs - before.driver_allocs + after.driver_frees - before.driver_frees
+
+
+def _usual_calls(log: Recent[TorchMemory]) -> float:
+    """Median driver calls between readings: some models release their cache at each frame."""
+    steps = [_calls(a, b) for a, b in pairwise(list(log)[-HISTORY:])]
+    return median(steps) if steps else 0.0

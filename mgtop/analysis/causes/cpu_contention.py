@@ -1,0 +1,90 @@
+"""The emitting thread, or the one that ran the model, waited for a core.
+
+The kernel counts the time for which a thread was ready and had no core (run-queue delay);
+a throttled cgroup shows there too. Major faults stop a thread until a page is read from
+disk: they are counted, not timed, and bounded by what a read can cost. On the CPU a step
+also waits for its worker threads; their delay is read from outside, and is a bound.
+"""
+
+from __future__ import annotations
+
+from mgtop.analysis.channels import Channels
+from mgtop.analysis.evidence import Claim, Finding, TailWindow, matters
+from mgtop.analysis.profile import Profile
+from mgtop.wire.records import pid_of
+
+NAME = "cpu_contention"
+LETTER = "P"
+SUMMARY = "waited for a CPU core"
+REMEDY = (
+    "Give the program cores of its own: fewer worker threads (OMP_NUM_THREADS), no other load "
+    "on the machine, a larger CPU quota of its container."
+)
+ORDER = 40
+
+FAULT_NS = 20_000_000
+"""The longest that one major fault is believed to take: a seek of a busy disk."""
+
+
+def measure(window: TailWindow, channels: Channels) -> Finding:
+    """Run-queue delay beyond the usual; then faults, worker threads and throttling."""
+    profile = channels.profile(window)
+    delay, beyond = profile.get("delay"), profile.beyond("delay")
+    claims: list[Claim] = []
+    if beyond is not None and matters(beyond, window):
+        claims.append(Claim(beyond))
+    faults = profile.beyond("faults") or 0.0
+    faulted = faults >= 1 and matters(faults * FAULT_NS, window)
+    if faulted:
+        claims.append(Claim(faults * FAULT_NS, "upper", ("off",)))
+    workers = _workers(window, channels, profile)
+    if workers is not None and matters(workers, window):
+        claims.append(Claim(workers, "upper", ("off", "off_compute")))
+    if claims and not faulted:
+        most = max(delay or 0.0, workers or 0.0)
+        return _timed(most, "schedstat", tuple(claims))
+    if claims:
+        return Finding(
+            state="present",
+            value=profile.get("faults"),
+            unit="major faults",
+            source="rusage",
+            claims=tuple(claims),
+        )
+    if beyond is not None:
+        return Finding(state="absent", value=(delay or 0) / 1e6, unit="ms", source="schedstat")
+    return _throttled(window, channels)
+
+
+def _timed(ns: float, source: str, claims: tuple[Claim, ...]) -> Finding:
+    return Finding(state="present", value=ns / 1e6, unit="ms", source=source, claims=claims)
+
+
+def _workers(window: TailWindow, channels: Channels, profile: Profile) -> float | None:
+    """What another thread of the process waited for a core, where a step waits for threads."""
+    if channels.uses_gpu(window.proc) or not profile.off_compute_beyond():
+        return None
+    return channels.host.others_delay_ns(
+        pid_of(window.proc), window.tid, window.begin_ns, window.end_ns
+    )
+
+
+def _throttled(window: TailWindow, channels: Channels) -> Finding:
+    """Without the thread's own delay: whether the cgroup's quota was used up."""
+    before = channels.host.cgroup.at(window.begin_ns)
+    after = channels.host.cgroup.after(window.end_ns)
+    if before is None or after is None:
+        return Finding(state="not_resolved")
+    step = after.throttled_ns - before.throttled_ns
+    period = after.t_ns - before.t_ns
+    if not matters(step, window):
+        # The quota left the thread alone, but whom else it waited for is not known.
+        return Finding(state="not_resolved", source="cgroup", period_ns=period)
+    return Finding(
+        state="present",
+        value=step / 1e6,
+        unit="ms",
+        source="cgroup",
+        period_ns=period,
+        claims=(Claim(step, "upper", ("off",)),),
+    )

@@ -1,0 +1,142 @@
+"""Which records become which curve of the screen."""
+
+from __future__ import annotations
+
+from mgtop.analysis.devices import Device, Devices
+from mgtop.analysis.series import Store
+from mgtop.analysis.sources import Sources
+from mgtop.wire.records import (
+    AnyRecord,
+    GpuDevice,
+    GpuMemory,
+    GpuProcess,
+    GpuUtilisation,
+    HostCpu,
+    SourceState,
+)
+
+MIB = 1 << 20
+REPEAT_NS = 1_000_000_000
+"""What does not change is written again this often, so a reading holds at least that long."""
+HOST_PERIOD_NS = 100_000_000
+
+_PREFERRED = ("gpm", "ring", "poll")
+
+
+class Charted:
+    """Fills the store's curves of memory, GPU and CPU."""
+
+    def __init__(self, store: Store, devices: Devices, sources: Sources) -> None:
+        self._store, self._devices, self._sources = store, devices, sources
+        self._cpu: HostCpu | None = None
+        self._utilisation: dict[int, str] = {}
+        self._untold: set[int] = set()
+
+    def feed(self, record: AnyRecord) -> None:
+        """Take the next record; the devices have it already."""
+        if isinstance(record, GpuMemory):
+            key = f"vram:{record.gpu}"
+            self._store.add(key, record.t_ns, record.used_bytes / MIB, _held(self._period("nvml")))
+        elif isinstance(record, HostCpu):
+            self._host_cpu(record)
+        elif isinstance(record, GpuUtilisation):
+            self._gpu(record)
+        elif isinstance(record, GpuProcess):
+            self._process(record)
+        elif isinstance(record, GpuDevice):
+            self._device(self._devices.of(record.gpu))
+        elif isinstance(record, SourceState):
+            self._source(record)
+
+    def _period(self, source: str) -> int | None:
+        state = self._sources.last(source)
+        return state.period_ns if state is not None else None
+
+    def _device(self, device: Device) -> None:
+        total = device.total_bytes
+        limit = None if total is None else total / MIB
+        gpu = device.gpu
+        self._store.describe(f"vram:{gpu}", "MiB", limit, self._sources.reason("nvml"))
+        self._store.describe(
+            f"vram_process:{gpu}", "MiB", limit, self._sources.reason(f"nvml.processes:{gpu}")
+        )
+        self._store.describe(f"gpu:{gpu}", "%", 100.0, self._sources.reason("nvml"))
+
+    def _gpu(self, record: GpuUtilisation) -> None:
+        """Only the best source is drawn: two of different age would blur each other."""
+        drawn = self._utilisation.get(record.gpu)
+        if drawn is None or _rank(record.source) < _rank(drawn):
+            drawn = self._utilisation[record.gpu] = record.source
+        if record.source == drawn:
+            period = record.period_ns
+            if record.source == "poll":
+                period = _held(period)
+            self._store.add(f"gpu:{record.gpu}", record.t_ns, record.percent, period)
+
+    def _process(self, record: GpuProcess) -> None:
+        if record.relation != "target":
+            return
+        device = self._devices.of(record.gpu)
+        used = device.target_bytes()
+        if used is not None:
+            key = f"vram_process:{record.gpu}"
+            self._store.add(key, record.t_ns, used / MIB, REPEAT_NS)
+        elif record.gpu not in self._untold:
+            self._untold.add(record.gpu)
+            total = device.total_bytes
+            self._store.describe(
+                f"vram_process:{record.gpu}",
+                "MiB",
+                None if total is None else total / MIB,
+                "the driver does not tell the memory of single processes here",
+            )
+
+    def _host_cpu(self, record: HostCpu) -> None:
+        before, self._cpu = self._cpu, record
+        if before is None:
+            self._store.describe("cpu_process", "% of a core")
+            self._store.describe("cpu_system", "%", 100.0)
+            return
+        period = max(HOST_PERIOD_NS, self._period("host") or 0)
+        busy, idle = record.busy_ns - before.busy_ns, record.idle_ns - before.idle_ns
+        if busy >= 0 and idle >= 0 and busy + idle > 0:
+            share = 100.0 * busy / (busy + idle)
+            self._store.add("cpu_system", record.t_ns, share, period)
+        process = tree_percent(before, record)
+        if process is not None:
+            self._store.add("cpu_process", record.t_ns, process, period)
+
+    def _source(self, record: SourceState) -> None:
+        if record.state == "ok":
+            return
+        if record.source == "host":
+            for key, unit, limit in (
+                ("cpu_process", "% of a core", None),
+                ("cpu_system", "%", 100.0),
+            ):
+                self._store.describe(key, unit, limit, record.reason or record.state)
+        elif record.source.split(".")[0] == "nvml":
+            if not self._devices.by_index and record.source == "nvml":
+                # No GPU is known: the charts still say why they are empty.
+                for key, unit in (("vram:0", "MiB"), ("gpu:0", "%")):
+                    self._store.describe(key, unit, None, record.reason or record.state)
+            for device in self._devices.by_index.values():
+                self._device(device)
+
+
+def tree_percent(before: HostCpu, after: HostCpu) -> float | None:
+    """CPU of the target's tree between two readings, percent of one core."""
+    time = after.t_ns - before.t_ns
+    if time <= 0 or before.tree_cpu_ns is None or after.tree_cpu_ns is None:
+        return None
+    used = after.tree_cpu_ns - before.tree_cpu_ns
+    return 100.0 * used / time if used >= 0 else None
+
+
+def _held(period_ns: int | None) -> int:
+    """The period that says when a reading is stale, where unchanged ones are left out."""
+    return max(period_ns or 0, REPEAT_NS)
+
+
+def _rank(source: str) -> int:
+    return _PREFERRED.index(source) if source in _PREFERRED else len(_PREFERRED)

@@ -1,0 +1,307 @@
+"""Where the time of one inter-frame interval went, as quantities that can be compared.
+
+The thread that emits is followed through the interval. Each moment belongs to the innermost
+thing that is known of it: a garbage collection, a compilation, the waiting at an empty
+queue, a named span. Where it is in no span of its own, and a span of another thread works
+for this frame or an earlier one, it waits for that span. What a span spent waiting for a
+core is taken out of it. So no nanosecond counts twice.
+
+Quantities (ns unless said; missing: not known):
+
+=============== ==========================================================================
+interval        the interval, less waiting for a person
+supply          decode, resize, upload: innermost time, less what lies inside it
+compute         the model's steps and decoder, likewise
+output          encode and write, likewise
+late_ROLE       time spent waiting for a single span of another thread beyond that name's
+                usual duration
+gc, compile     collections and compilations
+starved         waiting at an empty queue
+delay           waiting for a core (run-queue delay)
+cpu             CPU time of the emitting thread
+off             neither running nor waiting for a core, and none of the above
+off_compute     that part of it that lies inside compute spans
+compute_cpu     CPU time inside the thread's compute spans
+faults, involuntary, compiles   counts
+=============== ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mgtop.analysis.process import ProcessLog
+from mgtop.analysis.spans import (
+    Interval,
+    Work,
+    innermost,
+    length,
+    merged,
+    overlap,
+    without,
+)
+from mgtop.analysis.streams import Quantities
+from mgtop.wire.records import FrameEmit
+
+SHORT_SPAN_NS = 2_000_000
+"""A span without CPU figures that is shorter than this is taken to have run throughout."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A moment of the interval and the span that it belongs to."""
+
+    begin_ns: int
+    end_ns: int
+    work: Work
+    own: bool
+    """Of the emitting thread; else it waited for this work of another one."""
+
+
+class Split(msgspec.Struct, frozen=True):
+    """One interval, taken apart."""
+
+    quantities: Quantities
+    pieces: list[Piece]
+    collections: list[Interval]
+    compilations: list[Interval]
+    starved: list[Interval]
+
+
+def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_ns: int) -> Split:
+    """Take the interval from ``begin_ns`` to ``frame`` apart."""
+    end_ns = frame.t_ns
+    tids = {frame.tid, 0}
+    if previous is not None:
+        tids.add(previous.tid)
+    works = log.works_in(begin_ns, end_ns)
+    own = [work for work in works if work.tid in tids or frame.tid == 0]
+    others = [work for work in works if not (work.tid in tids or frame.tid == 0)]
+
+    waits = _events(log.waits.between(begin_ns, end_ns + log.longest_ns), begin_ns, end_ns)
+    whole = without([(begin_ns, end_ns)], waits)
+    found = log.collections.between(begin_ns, end_ns + _LATER_NS)
+    collections = overlap(_events(found, begin_ns, end_ns), whole)
+    foreign = overlap(_events([c for c in found if c.tid not in tids], begin_ns, end_ns), whole)
+    compiled = log.compilations.between(begin_ns, end_ns + _LATER_NS)
+    compilations = without(overlap(_events(compiled, begin_ns, end_ns), whole), collections)
+    free = without(without(whole, collections), compilations)
+
+    own_pieces = innermost(own, free)
+    covered = [interval for interval, _ in own_pieces]
+    gaps = without(free, covered)
+    last_index = frame.index + frame.count - 1
+    helpers = [
+        work for work in others if work.request in (frame.request, 0) and work.index <= last_index
+    ]
+    their_pieces = innermost(helpers, gaps)
+    worked = [interval for interval, _ in their_pieces]
+    in_supply = [interval for interval, work in own_pieces if work.role == "supply"]
+    waiting = merged([*gaps, *in_supply], begin_ns, end_ns)
+    starved = without(overlap(_starved(log, frame.tid, begin_ns, end_ns), waiting), worked)
+    if starved:
+        own_pieces = innermost(own, without(free, starved))
+
+    result = _Tally(log, frame, begin_ns)
+    result.quantities["interval"] = length(whole)
+    result.quantities["compile"] = length(compilations)
+    result.quantities["gc"] = length(collections) + _unseen_gc(found, frame, previous, begin_ns)
+    result.quantities["starved"] = length(starved)
+    result.own(own, own_pieces)
+    result.helpers(helpers, their_pieces)
+    # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
+    elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
+    elsewhere_ns = (
+        length(overlap(foreign, elsewhere))
+        + length(compilations)
+        + length(worked)
+        - result.off_of_helpers
+        + length(overlap(starved, gaps))
+    )
+    result.counters(frame, previous, elsewhere_ns)
+    pieces = [Piece(begin, end, work, True) for (begin, end), work in own_pieces]
+    pieces += [Piece(begin, end, work, False) for (begin, end), work in their_pieces]
+    return Split(result.quantities, pieces, collections, compilations, starved)
+
+
+_LATER_NS = 10_000_000_000
+"""How much later than the interval an event may end that began inside it."""
+
+
+def _events(events: Sequence[object], begin_ns: int, end_ns: int) -> list[Interval]:
+    return merged(
+        ((e.t_ns - e.duration_ns, e.t_ns) for e in events),  # type: ignore[attr-defined]
+        begin_ns,
+        end_ns,
+    )
+
+
+def _starved(log: ProcessLog, tid: int, begin_ns: int, end_ns: int) -> list[Interval]:
+    empty: list[Interval] = []
+    for queue in log.queues.values():
+        if queue.is_drained_by(tid):
+            empty += queue.empty(begin_ns, end_ns)
+    return merged(empty, begin_ns, end_ns)
+
+
+def _unseen_gc(
+    found: Sequence[object], frame: FrameEmit, previous: FrameEmit | None, begin_ns: int
+) -> int:
+    """Collections that the counter holds and that were too short for events of their own."""
+    if previous is None or frame.gc_ns is None or previous.gc_ns is None:
+        return 0
+    seen = sum(
+        e.duration_ns  # type: ignore[attr-defined]
+        for e in found
+        if begin_ns < e.t_ns <= frame.t_ns  # type: ignore[attr-defined]
+    )
+    return max(0, frame.gc_ns - previous.gc_ns - seen)
+
+
+class _Tally:
+    """Adds up the quantities of one interval."""
+
+    def __init__(self, log: ProcessLog, frame: FrameEmit, begin_ns: int) -> None:
+        self._log = log
+        self._begin_ns, self._end_ns = begin_ns, frame.t_ns
+        self._first_index = frame.index
+        self.quantities: Quantities = {"supply": 0, "compute": 0, "output": 0}
+        self._delay_in_spans = 0
+        self._delay_of_helpers = 0
+        self._off_in_work = 0
+        self._off_in_compute = 0
+        self.off_of_helpers = 0
+        """Time in which the helper that was waited for was itself off a core in compute."""
+
+    def own(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
+        """Add the thread's own spans."""
+        quantities = self.quantities
+        time = _time_by_work(pieces)
+        cpu_known = True
+        compute_cpu = 0
+        for work, off, delay, cpu in _alone(works):
+            spent = time.get(id(work), 0)
+            share = self._share(work)
+            role = work.role
+            assert role is not None
+            waited = min(spent, int(delay * share))
+            self._delay_in_spans += waited
+            quantities[role] += spent - waited
+            if off is None:
+                off = spent if work.end_ns - work.begin_ns >= SHORT_SPAN_NS else 0
+                cpu_known = cpu_known and off == 0
+            off = min(spent, int(off * share))
+            if role == "compute":
+                self._off_in_compute += off
+                compute_cpu += int(cpu * share)
+            else:
+                self._off_in_work += off
+        if cpu_known:
+            quantities["compute_cpu"] = compute_cpu
+
+    def helpers(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
+        """Add the spans of other threads that this one waited for."""
+        time = _time_by_work(pieces)
+        for work, off, delay, _ in _alone(works):
+            spent = time.get(id(work), 0)
+            role = work.role
+            if not spent or role is None:
+                continue
+            duration = work.end_ns - work.begin_ns
+            waited = min(spent, int(delay * self._share(work)))
+            self._delay_of_helpers += waited
+            spent -= waited
+            known = work.tid in self._log.explicit and work.index >= self._first_index
+            if not known:
+                usual = int(self._log.usual_span_ns(work.name))
+                spent = min(spent, max(0, duration - delay - usual))
+            if role == "compute" and off:
+                # The model's own thread slept in its step: that is no computing.
+                slept = min(spent, int(off * self._share(work)))
+                self.off_of_helpers += slept
+                self._off_in_compute += slept
+                if not known:
+                    spent -= slept
+            # Where a span is known to be for this very emit, all of it is compared.
+            name: str = role if known else f"late_{role}"
+            self.quantities[name] = self.quantities.get(name, 0) + spent
+
+    def counters(self, frame: FrameEmit, previous: FrameEmit | None, elsewhere_ns: int) -> None:
+        """Add what the emits' counters tell; they are the emitting thread's."""
+        quantities = self.quantities
+        same = previous is not None and previous.tid == frame.tid
+        cpu = _step(frame.cpu_ns, previous.cpu_ns if previous and same else None)
+        delay = _step(frame.run_delay_ns, previous.run_delay_ns if previous and same else None)
+        if previous is not None:
+            _put(quantities, "compiles", frame.compiles, previous.compiles)
+            if same:
+                _put(quantities, "faults", frame.major_faults, previous.major_faults)
+                _put(quantities, "involuntary", frame.involuntary, previous.involuntary)
+        if delay is not None:
+            quantities["delay"] = delay + self._delay_of_helpers
+        elif self._delay_in_spans or self._delay_of_helpers:
+            quantities["delay"] = self._delay_in_spans + self._delay_of_helpers
+        if cpu is not None:
+            quantities["cpu"] = cpu
+        if cpu is not None and delay is not None:
+            off = max(0, quantities["interval"] - cpu - delay)
+            off = max(0, off - self._off_in_work - elsewhere_ns)
+            quantities["off"] = off
+            quantities["off_compute"] = min(off, self._off_in_compute)
+
+    def _share(self, work: Work) -> float:
+        """Which part of the span lies in the interval; its counters are taken to be even."""
+        duration = work.end_ns - work.begin_ns
+        inside = min(work.end_ns, self._end_ns) - max(work.begin_ns, self._begin_ns)
+        return inside / duration if duration > 0 else 1.0
+
+
+def _step(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None or now < before else now - before
+
+
+def _put(quantities: Quantities, name: str, now: int | None, before: int | None) -> None:
+    step = _step(now, before)
+    if step is not None:
+        quantities[name] = step
+
+
+def _time_by_work(pieces: Sequence[tuple[Interval, Work]]) -> dict[int, int]:
+    time: dict[int, int] = {}
+    for (begin, end), work in pieces:
+        time[id(work)] = time.get(id(work), 0) + end - begin
+    return time
+
+
+def _alone(works: Sequence[Work]) -> list[tuple[Work, int | None, int, int]]:
+    """Each span with a role, with time off a core, run-queue delay and CPU of itself alone.
+
+    What its inner spans measured is taken out. Time off a core is None where not measured.
+    """
+    by_thread: dict[int, list[Work]] = {}
+    for work in works:
+        if work.role is not None:
+            by_thread.setdefault(work.tid, []).append(work)
+    result: list[tuple[Work, int | None, int, int]] = []
+    for mine in by_thread.values():
+        mine.sort(key=lambda work: (work.begin_ns, -work.end_ns))
+        found: list[list[int | None]] = []
+        stack: list[int] = []
+        for i, work in enumerate(mine):
+            off: int | None = None
+            if work.cpu_ns is not None:
+                off = max(0, work.end_ns - work.begin_ns - work.cpu_ns - (work.delay_ns or 0))
+            found.append([off, work.delay_ns or 0, work.cpu_ns or 0])
+            while stack and mine[stack[-1]].end_ns < work.end_ns:
+                stack.pop()
+            if stack:
+                outer = found[stack[-1]]
+                for part, inner in enumerate((off, work.delay_ns, work.cpu_ns)):
+                    value = outer[part]
+                    if value is not None and inner is not None:
+                        outer[part] = max(0, value - inner)
+            stack.append(i)
+        for work, (off, delay, cpu) in zip(mine, found, strict=True):
+            result.append((work, off, delay or 0, cpu or 0))
+    return result

@@ -1,0 +1,110 @@
+"""The emits of each request stream, and what is usual in it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from statistics import median
+
+from mgtop.wire.records import FrameEmit, GpuWork, TorchMemory
+
+HISTORY = 240
+"""Emits that make what is usual."""
+ENOUGH = 8
+"""With fewer emits of the same size, emits of all sizes serve, scaled by their frames."""
+FEW = 4
+"""With fewer emits of the stream itself, the process's other streams serve too."""
+MOST_STREAMS = 48
+
+Quantities = dict[str, int]
+"""Nanoseconds (or counts) of one emit, by name; what is not known is missing."""
+
+
+class Emit:
+    """One emit with all that was read for it."""
+
+    __slots__ = ("begin_ns", "frame", "gpu", "memory", "previous", "quantities")
+
+    def __init__(self, frame: FrameEmit, previous: FrameEmit | None) -> None:
+        self.frame = frame
+        self.previous = previous
+        """The emit right before it, or None: its interval is not known from neighbours."""
+        self.begin_ns: int | None = None
+        if previous is not None:
+            self.begin_ns = previous.t_ns
+        if frame.interval_ns is not None:
+            self.begin_ns = frame.t_ns - frame.interval_ns
+        self.gpu: GpuWork | None = None
+        self.memory: dict[int, TorchMemory] = {}
+        self.quantities: Quantities | None = None
+
+
+class Stream:
+    """Emits of one request of one process, the newest :data:`HISTORY` and a few more."""
+
+    def __init__(self, proc: int, request: int) -> None:
+        self.proc, self.request = proc, request
+        self.emits: deque[Emit] = deque(maxlen=HISTORY + 8)
+        self.by_number: dict[int, Emit] = {}
+        self.ended = False
+        self.next_index = 0
+        """Index of the frame that comes next."""
+
+    def add(self, frame: FrameEmit) -> Emit:
+        """Add the next emit."""
+        before = self.emits[-1].frame if self.emits else None
+        follows = before is not None and frame.emit == before.emit + 1 and frame.t_ns >= before.t_ns
+        emit = Emit(frame, before if follows else None)
+        if len(self.emits) == self.emits.maxlen:
+            self.by_number.pop(self.emits[0].frame.emit, None)
+        self.emits.append(emit)
+        self.by_number[frame.emit] = emit
+        self.next_index = frame.index + frame.count
+        return emit
+
+
+class Streams:
+    """All streams; the ones silent for longest are forgotten beyond :data:`MOST_STREAMS`."""
+
+    def __init__(self) -> None:
+        self._streams: dict[tuple[int, int, int], Stream] = {}
+
+    def add(self, frame: FrameEmit) -> tuple[Stream, Emit]:
+        """Add an emit to its stream. Routes do not mix: each is a stream of its own."""
+        key = (frame.proc, frame.request, frame.route)
+        stream = self._streams.pop(key, None) or Stream(frame.proc, frame.request)
+        self._streams[key] = stream  # now the youngest
+        if len(self._streams) > MOST_STREAMS:
+            del self._streams[next(iter(self._streams))]
+        return stream, stream.add(frame)
+
+    def of(self, proc: int) -> list[Stream]:
+        """The streams of a process, the one that emitted last first."""
+        return [stream for stream in reversed(self._streams.values()) if stream.proc == proc]
+
+    def find(self, frame: FrameEmit) -> Stream | None:
+        """The stream of an emit."""
+        return self._streams.get((frame.proc, frame.request, frame.route))
+
+    def latest(self, proc: int, request: int) -> Stream | None:
+        """The stream of a request that spoke last, whatever its route."""
+        for stream in self.of(proc):
+            if stream.request == request:
+                return stream
+        return None
+
+
+def usual(emits: Iterable[tuple[int, Quantities]], name: str, count: int) -> float | None:
+    """The median of a quantity over other emits, for an emit of ``count`` frames.
+
+    ``emits`` are (frames, quantities). Emits of the same size are compared as they are;
+    with fewer than :data:`ENOUGH` of them, the median of quantity / frames, times
+    ``count`` (method: intervals of emits of different size compare per frame).
+    """
+    known = [(n, found[name]) for n, found in emits if name in found]
+    if not known:
+        return None
+    same = [value for n, value in known if n == count]
+    if len(same) >= ENOUGH or len(same) == len(known):
+        return median(same)
+    return median(value / n for n, value in known if n > 0) * count
