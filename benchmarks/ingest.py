@@ -52,7 +52,8 @@ def main() -> int:
     sender = SENDER.format(package=package, rate=args.rate / args.processes, seconds=args.seconds)
     command = [sys.executable, "-c", sender]
     if args.processes > 1:
-        spread = "import subprocess, sys\n" + (
+        spread = (
+            "import subprocess, sys\n"
             "all = [subprocess.Popen([sys.executable, '-c', sys.argv[1]]) for _ in range("
             f"{args.processes})]\nsys.exit(max(p.wait() for p in all))"
         )

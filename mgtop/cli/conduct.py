@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,7 +77,7 @@ def _headless(recording: Recording, gates: Sequence[str]) -> int:
     foreground = Foreground(recording, copy_to=2, say=say)
     outcome = foreground.follow()
     code = exit_code(outcome, interrupted=foreground.interrupted is not None)
-    _explain(outcome, code)
+    _explain(outcome)
     code = _with_gates(code, recording.folder, gates)
     click.echo(str(recording.folder))
     return code
@@ -99,7 +100,7 @@ def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) ->
         click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
         return OK
     code = exit_code(outcome, interrupted=False)
-    _explain(outcome, code)
+    _explain(outcome)
     code = _with_gates(code, recording.folder, gates)
     click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
     return code
@@ -120,15 +121,23 @@ def exit_code(outcome: Outcome, *, interrupted: bool) -> int:
     return INTERRUPTED if interrupted else TARGET_FAILED
 
 
-def _explain(outcome: Outcome, code: int) -> None:
-    """Say in one line why the exit code is not 0."""
+def _explain(outcome: Outcome) -> None:
+    """Say in a line what went wrong, if anything did."""
     if outcome.message:
         say(outcome.message)
-    elif code == TARGET_FAILED:
-        if outcome.target_signal is not None:
-            say(f"the program was ended by signal {outcome.target_signal}.")
-        else:
-            say(f"the program failed with exit code {outcome.target_code}.")
+    if not outcome.target_ended or outcome.target_was_stopped or outcome.target_code == 0:
+        return
+    if outcome.target_signal is not None:
+        say(f"the program was ended by signal {_signal_name(outcome.target_signal)}.")
+    else:
+        say(f"the program failed with exit code {outcome.target_code}.")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{number} ({signal.Signals(number).name})"
+    except ValueError:  # a real-time signal
+        return str(number)
 
 
 def _check_gates(gates: Sequence[str]) -> None:

@@ -86,7 +86,11 @@ class Foreground:
         self._say = say
 
     def follow(self) -> Outcome:
-        """Copy output and forward signals until recording and target have ended."""
+        """Copy output and forward signals until recording and target have ended.
+
+        Returns:
+            How it ended; its message is empty where the user was told already.
+        """
         become_subreaper()
         with self._forwarding():
             while (outcome := self._recording.poll()) is None:
@@ -96,6 +100,7 @@ class Foreground:
                 self._say(outcome.message or "The recording has ended; the program goes on.")
                 while self._target_lives():
                     self._step()
+                outcome = dataclasses.replace(outcome, message="")  # it has been said
             outcome = self._with_target_end(outcome)
         self._copy.copy()
         self._copy.close()

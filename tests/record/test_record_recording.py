@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -49,10 +50,8 @@ def clean_up() -> Iterator[list[int]]:
     groups: list[int] = []
     yield groups
     for group in groups:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 def status_of(recording: Recording) -> Status:
