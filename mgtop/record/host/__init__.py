@@ -10,6 +10,9 @@ __all__ = ["HostSampler", "make_sampler"]
 
 
 def make_sampler(target_pids: Callable[[], Collection[int]]) -> HostSampler:
-    """A sampler of this machine and of the processes that ``target_pids`` names, the
-    launched one first (started by the caller)."""
+    """A sampler of this machine and of the target's tree (started by the caller).
+
+    Args:
+        target_pids: pids of the tree, the launched one first.
+    """
     return HostSampler(target_pids)
