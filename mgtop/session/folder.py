@@ -120,7 +120,7 @@ def list_sessions(root: Path | None = None) -> list[SessionEntry]:
     except OSError:
         return []
     entries = [describe(folder) for folder in folders]
-    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or 0), e.name))
+    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or _written(e.path)), e.name))
     return entries
 
 
@@ -147,7 +147,16 @@ def describe(folder: Path) -> SessionEntry:
 
 def _started(folder: Path) -> int | None:
     first = LogReader(folder, most_bytes=1 << 16).poll()
-    return next((r.wall_ns for r in first if isinstance(r, SessionStart)), None)
+    wall_ns = next((r.wall_ns for r in first if isinstance(r, SessionStart)), 0)
+    return wall_ns or None  # an imported log does not tell
+
+
+def _written(folder: Path) -> int:
+    """When the log was written last, for sessions that do not know when they started."""
+    try:
+        return (folder / LOG_NAME).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _has_end(folder: Path) -> bool:

@@ -245,7 +245,10 @@ class Delivery(Event, frozen=True, tag=18):
 
 
 class SessionStart(Record, frozen=True, tag=32):
-    """First record of a log. ``wall_ns`` is Unix time at ``t_ns``: the one clock pair."""
+    """First record of a log. ``wall_ns`` is Unix time at ``t_ns``: the one clock pair.
+
+    0 where the time of the run is not known (an imported log).
+    """
 
     wall_ns: int
     schema: int
