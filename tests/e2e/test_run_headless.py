@@ -368,3 +368,28 @@ def test_as_pid_1_orphans_are_reaped(mgtop: Machine) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("0\n")
+
+
+def test_gates_decide_the_exit_code(mgtop: Machine) -> None:
+    (mgtop.folder / "frames.py").write_text(FRAMES)
+    command = ["--", PYTHON, "frames.py", "30"]
+    done = mgtop.run("run", "--headless", "--gate", "interval_ms.p50 < 2000", *command)
+    assert (done.returncode, "met: interval_ms.p50" in done.stderr) == (0, True)
+    done = mgtop.run("run", "--headless", "--gate", "interval_ms.p50 < 1", *command)
+    assert (done.returncode, "not met: interval_ms.p50" in done.stderr) == (1, True)
+    assert last_line(done.stdout).is_dir()
+    unknown = mgtop.run("run", "--headless", "--gate", "interval_ms.p50 < 1", "--", "true")
+    assert (unknown.returncode, "not known" in unknown.stderr) == (1, True)
+    failed = mgtop.run("run", "--headless", "--gate", "interval_ms.p50 < 1", "--", "false")
+    assert (failed.returncode, "not evaluated" in failed.stderr) == (3, True)
+
+
+def test_a_target_that_dies_at_once_can_be_reported(mgtop: Machine) -> None:
+    mgtop.run("run", "--headless", "--name", "dies", "--", "sh", "-c", "exit 9")
+    done = mgtop.run("report", "dies", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["target"]["exit_code"] == 9
+    assert report["session"]["live"] is False
+    assert report["environment"]["kernel"]
+    assert report["interval_ms"]["p50"] is None
