@@ -76,7 +76,7 @@ def test_the_reading_of_the_example(log: Path, capsys: pytest.CaptureFixture[str
     assert (first["count"], first["p50"]) == (1, 1120)
     assert (first["preprocess_p50"], first["sampling_p50"]) == (38, 1082)
     (request,) = read["requests"]
-    assert (request["id"], request["preprocess_ms"], request["frames"]) == ("7f3a", 38, 30)
+    assert (request["id"], request["preprocess_ms"], request["ended"]) == ("7f3a", 38, True)
     assert (request["spans"]["decode"], request["spans"]["resize"]) == (14, 10)
     assert request["spans"]["h2d"] == 6
     intervals = read["interval_ms"]
@@ -86,7 +86,8 @@ def test_the_reading_of_the_example(log: Path, capsys: pytest.CaptureFixture[str
     assert read["playout"]["target_fps"] == 16
     verdict = read["verdict"]
     assert verdict["code"] == "stalls"
-    assert "steady rhythm, occasional stalls; not a slow first frame" in verdict["text"].lower()
+    assert "steady rhythm" in verdict["text"].lower()
+    assert "occasional stalls" in verdict["text"].lower()
 
 
 def test_the_text_report_of_the_example(log: Path, capsys: pytest.CaptureFixture[str]):
