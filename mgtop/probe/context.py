@@ -47,11 +47,11 @@ class ThreadContext:
 
     def __init__(self, proc: int, calls: Calls) -> None:
         self._fd = -1
-        self.tid = get_native_id()
-        self.who = identity(proc, self.tid)
-        self.cpu_ns = 0
+        self.tid: int = get_native_id()
+        self.who: bytes = identity(proc, self.tid)
+        self.cpu_ns: int = 0
         self.run_delay_ns: Optional[int] = None
-        self.read_ns = 0
+        self.read_ns: int = 0
         self.gpu: Any = None
         self._pread: Callable[[int, Any, int, int], int] = calls.pread
         self._buffer: Any = calls.buffer(_SIZE)

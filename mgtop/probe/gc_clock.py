@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONG_NS = 1_000_000
 """Collections that take as long as this are told one by one."""
 
-total_ns = 0
+total_ns: int = 0
 """Time in collections since the probe began to watch, whole process."""
 
 _began_ns = 0

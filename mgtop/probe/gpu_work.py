@@ -48,11 +48,11 @@ class Pair:
     __slots__ = ("by", "device", "end", "serial", "start")
 
     def __init__(self, by: ThreadWork, device: int, start: Any, end: Any) -> None:
-        self.by = by
-        self.device = device
-        self.start = start
-        self.end = end
-        self.serial = next(_serials)
+        self.by: ThreadWork = by
+        self.device: int = device
+        self.start: Any = start
+        self.end: Any = end
+        self.serial: int = next(_serials)
 
 
 class ThreadWork:
@@ -61,7 +61,7 @@ class ThreadWork:
     __slots__ = ("depth", "waiting")
 
     def __init__(self) -> None:
-        self.depth = 0
+        self.depth: int = 0
         self.waiting: List[Emit] = []
 
 
@@ -77,9 +77,9 @@ class RequestWork:
     def __init__(self) -> None:
         self.pairs: List[Pair] = []
         self.last: Optional[Pair] = None
-        self.resting = False
-        self.cost_ns = 0
-        self.since_ns = 0
+        self.resting: bool = False
+        self.cost_ns: int = 0
+        self.since_ns: int = 0
 
 
 class Emit:
@@ -90,11 +90,11 @@ class Emit:
     def __init__(
         self, request: int, emit: int, t_ns: int, pairs: List[Pair], before: Optional[Pair]
     ) -> None:
-        self.request = request
-        self.emit = emit
-        self.t_ns = t_ns
-        self.pairs = pairs
-        self.before = before
+        self.request: int = request
+        self.emit: int = emit
+        self.t_ns: int = t_ns
+        self.pairs: List[Pair] = pairs
+        self.before: Optional[Pair] = before
 
     def is_over(self) -> bool:
         """Whether the GPU has passed all of its events."""

@@ -40,7 +40,7 @@ class Calls:
     taken: Callable[[Any, int], bytes]
 
     def __init__(self, without_ctypes: bool = False) -> None:
-        self.keeps_gil = not without_ctypes
+        self.keeps_gil: bool = not without_ctypes
         if without_ctypes:
             self.write, self.read, self.pread = _os_write, _os_read, _os_pread
             self.flock, self.fcntl = _os_flock, _os_fcntl

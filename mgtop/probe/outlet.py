@@ -43,16 +43,16 @@ class Outlet:
                  "pid", "proc")  # fmt: skip
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.proc = start_ticks() << 22 | self.pid
+        self.pid: int = os.getpid()
+        self.proc: int = start_ticks() << 22 | self.pid
         self._fifo = open_fifo()
         self._fd = self._fifo.fd
         self._write = self._fifo.calls.write
         self._local = _local()
         self._next_tick = 0
-        self.next_seq = count().__next__
-        self.dropped = 0
-        self.cost_ns = 0
+        self.next_seq: Callable[[], int] = count().__next__
+        self.dropped: int = 0
+        self.cost_ns: int = 0
 
     def thread(self) -> ThreadContext:
         """The calling thread's readings."""
@@ -149,7 +149,7 @@ current: Optional[Outlet] = None
 _made: Dict[int, Outlet] = {}
 _silent = False
 _hooked = False
-raises = os.environ.get(SWITCH_VARIABLE) == "raise"
+raises: bool = os.environ.get(SWITCH_VARIABLE) == "raise"
 
 
 def start() -> Optional[Outlet]:
@@ -162,9 +162,10 @@ def start() -> Optional[Outlet]:
         return None
     try:
         made = Outlet()
-        if _made.setdefault(made.pid, made) is not made:  # another thread was faster
+        first = _made.setdefault(made.pid, made)
+        if first is not made:  # another thread was faster
             made.abandon()
-            return current
+            return first
         current = made
         _hook_into_process()
         made.tick(monotonic_ns())

@@ -66,8 +66,8 @@ class Layout:
             run = b""
         codes = ">%%dsQBQ14s%s%ds" % (codes, len(run))
         length = Struct(codes % len(head)).size
-        self.head = MAGIC + length.to_bytes(2, "big") + head
-        self.size = padded(length)
+        self.head: bytes = MAGIC + length.to_bytes(2, "big") + head
+        self.size: int = padded(length)
         codes = codes % len(self.head)
         codes += "%dx" % (self.size - Struct(codes).size)
         self._runs = runs
@@ -136,8 +136,8 @@ def _frame_packer() -> Callable[..., bytes]:
 
 
 FRAME_FIELDS = "IiIIB"
-pack_span = _span_packer()
-pack_frame = _frame_packer()
+pack_span: Callable[[bytes, int, int, int, int, int, int], bytes] = _span_packer()
+pack_frame: Callable[..., bytes] = _frame_packer()
 
 _frame_layouts: Dict[str, Layout] = {}
 

@@ -192,7 +192,7 @@ class CurrentSpan(Span):
         return current_request()
 
 
-unattributed = Request("", 0)
+unattributed: Request = Request("", 0)
 """Stands for open requests that cannot be told apart."""
 
 _implicit: Optional[Request] = None

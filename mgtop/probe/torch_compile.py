@@ -25,7 +25,7 @@ traces: Callable[[], bool] = _never
 """Whether torch is tracing the caller. Only torch's own function is known to its tracer as
 constant, so it stands here as soon as the program has imported torch."""
 
-compiles = 0
+compiles: int = 0
 """Compilations, graph recordings and the like that have started."""
 
 _registered = False

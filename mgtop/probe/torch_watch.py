@@ -15,15 +15,15 @@ from . import gpu_work, outlet, torch_compile, torch_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Dict, Optional
 
     from .context import ThreadContext
     from .gpu_work import Token
     from .outlet import Outlet
     from .requests import Request
 
-modules = sys.modules
-seen = 0
+modules: Dict[str, Any] = sys.modules
+seen: int = 0
 """How many modules there were when last looked."""
 
 _torch: Any = None

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
+    from .libc import Calls
+
 CAPACITY = 1 << 20
 """Bytes that the FIFO is asked to hold: 16,384 events of 64 bytes."""
 
@@ -56,11 +58,11 @@ class Fifo:
     __slots__ = ("_scrap", "calls", "fd", "own", "path")
 
     def __init__(self, path: str, own: bool) -> None:
-        self.path = path
-        self.own = own
-        self.calls = system_calls()
+        self.path: str = path
+        self.own: bool = own
+        self.calls: Calls = system_calls()
         self._scrap: Any = None
-        self.fd = -1
+        self.fd: int = -1
         self.reopen()
 
     def reopen(self) -> None:
