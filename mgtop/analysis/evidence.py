@@ -104,6 +104,6 @@ def matters(ns: float | None, window: TailWindow) -> bool:
     """Whether a time beyond the usual is more than the scatter that every interval has.
 
     Half of all intervals lie above their median in any quantity. What is less than
-    1/20 of the excess, or than 0.5 ms, is not called a cause.
+    1/10 of the excess, or than 0.5 ms, is not called a cause.
     """
-    return ns is not None and ns >= max(500_000, 0.05 * window.excess_ns)
+    return ns is not None and ns >= max(500_000, 0.1 * window.excess_ns)
