@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import time
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from platformdirs import user_state_path
 
+from mgtop.session.chunks import HEADER, MAX_PAYLOAD
 from mgtop.session.lock import is_live, read_owner
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME, SessionWriteError
 from mgtop.wire.records import SessionEnd, SessionStart, TargetExit
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
-NAME_LENGTH = 80
+NAME_BYTES = 120
+"""Longest name of a folder, its number on a clash apart (file systems allow 255 bytes)."""
+SHORTEST_NAME = 24
+_UNSAFE = re.compile(r"[^\w.=+-]+")
+_LOOK_BYTES = 1 << 16
+_LOOKS = 4
 
 
 class SessionNotFound(Exception):
@@ -47,11 +54,26 @@ def sessions_root() -> Path:
 
 
 def folder_name(name: str, varied: Mapping[str, object], wall_ns: int) -> str:
-    """``20261130-221500-stormlight-steps=16``: local time, name, what varies."""
+    """``20261130-221500-stormlight-steps=16``: local time, name, what varies.
+
+    Letters of all scripts are kept; what a shell or a file system could take amiss becomes
+    ``_``. A long name is cut before what varies is.
+    """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(wall_ns / 1e9))
-    parts = [name, *(f"{key}={value}" for key, value in varied.items())]
-    words = [_UNSAFE.sub("_", part).strip("._") for part in parts]
-    return "-".join([stamp, *filter(None, words)])[:NAME_LENGTH]
+    suffix = "".join(f"-{_safe(f'{key}={value}')}" for key, value in varied.items())
+    suffix = _cut(suffix, NAME_BYTES - len(stamp) - 1 - SHORTEST_NAME)
+    middle = _cut(_safe(name), NAME_BYTES - len(stamp) - 1 - len(suffix.encode()))
+    return f"{stamp}-{middle}{suffix}" if middle else f"{stamp}{suffix}"
+
+
+def _safe(text: str) -> str:
+    text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    return _UNSAFE.sub("_", text).strip("._-")
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    """The beginning of a text, at a border between characters."""
+    return text.encode()[:most_bytes].decode("utf-8", "ignore")
 
 
 def create(name: str, varied: Mapping[str, object], out: Path | None, now_wall_ns: int) -> Path:
@@ -62,12 +84,7 @@ def create(name: str, varied: Mapping[str, object], out: Path | None, now_wall_n
     """
     try:
         if out is not None:
-            out.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if (out / LOG_NAME).exists():
-                raise SessionWriteError(f"{out} already holds a session; choose another folder")
-            if not os.access(out, os.W_OK):
-                raise SessionWriteError(f"cannot write in {out}: permission denied")
-            return out.resolve()
+            return _take(out)
         root = sessions_root()
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         base = folder_name(name, varied, now_wall_ns)
@@ -81,7 +98,17 @@ def create(name: str, varied: Mapping[str, object], out: Path | None, now_wall_n
     except OSError as error:
         where = error.filename or out or sessions_root()
         raise SessionWriteError(f"cannot make {where}: {error.strerror}") from None
-    raise SessionWriteError(f"cannot find a free name for {base}")
+    raise SessionWriteError(f"cannot find a free name for {root / base}")
+
+
+def _take(out: Path) -> Path:
+    """The folder that was asked for, made where it is not there yet."""
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise SessionWriteError(f"cannot write in {out}: permission denied")
+    if os.path.lexists(out / LOG_NAME) or is_live(out):
+        raise SessionWriteError(f"{out} already holds a session; choose another folder")
+    return out.resolve()
 
 
 def find(text: str, root: Path | None = None) -> Path:
@@ -91,37 +118,54 @@ def find(text: str, root: Path | None = None) -> Path:
         SessionNotFound, SessionAmbiguous: with the candidates.
     """
     path = Path(text).expanduser()
-    if (path / LOG_NAME).exists():
+    if path.name == LOG_NAME:
+        path = path.parent
+    if _holds_log(path):
+        if not os.access(path / LOG_NAME, os.R_OK):
+            raise SessionNotFound(f"{path / LOG_NAME} cannot be read: permission denied")
         return path.resolve()
-    if path.name == LOG_NAME and path.exists():
-        return path.parent.resolve()
     entries = list_sessions(root)
     exact = [entry for entry in entries if entry.name == text]
     matches = exact or [entry for entry in entries if text in entry.name]
     if len(matches) == 1:
         return matches[0].path
     if not matches:
-        if path.is_dir():
-            raise SessionNotFound(
-                f"{path} is a folder, but holds no session ({LOG_NAME} is missing)"
-            )
-        there = f"the newest is {entries[0].name}" if entries else "there are none yet"
-        raise SessionNotFound(f"no session is called {text!r}; {there} (mgtop ls shows all)")
+        raise SessionNotFound(_not_found(text, path, entries))
     names = ", ".join(entry.name for entry in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     raise SessionAmbiguous(f"{text!r} could be {names}{more}; give more of the name")
 
 
+def _not_found(text: str, path: Path, entries: Sequence[SessionEntry]) -> str:
+    if os.path.isdir(path):
+        return f"{path} is a folder, but holds no session ({LOG_NAME} is missing)"
+    close = difflib.get_close_matches(text, [entry.name for entry in entries], 1, 0.5)
+    if close:
+        there = f"did you mean {close[0]}?"
+    elif entries:
+        there = f"the newest is {entries[0].name}"
+    else:
+        there = "there are none yet"
+    return f"no session is called {text!r}; {there} (mgtop ls shows all)"
+
+
 def list_sessions(root: Path | None = None) -> list[SessionEntry]:
-    """All sessions: live ones first, then the newest first."""
+    """All sessions: live ones first, then the newest first.
+
+    Whatever else lies there, and folders without a log, are left out.
+    """
     root = sessions_root() if root is None else root
     try:
-        folders = [entry for entry in root.iterdir() if (entry / LOG_NAME).is_file()]
+        folders = [root / name for name in os.listdir(root)]
     except OSError:
         return []
-    entries = [describe(folder) for folder in folders]
-    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or _written(e.path)), e.name))
+    entries = [describe(folder) for folder in folders if _holds_log(folder)]
+    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or 0), e.name))
     return entries
+
+
+def _holds_log(folder: Path) -> bool:
+    return os.path.isfile(folder / LOG_NAME)  # unlike Path.is_file, never raises
 
 
 def newest_live(root: Path | None = None) -> SessionEntry | None:
@@ -146,19 +190,20 @@ def describe(folder: Path) -> SessionEntry:
 
 
 def _started(folder: Path) -> int | None:
-    first = LogReader(folder, most_bytes=1 << 16).poll()
-    wall_ns = next((r.wall_ns for r in first if isinstance(r, SessionStart)), 0)
-    return wall_ns or None  # an imported log does not tell
-
-
-def _written(folder: Path) -> int:
-    """When the log was written last, for sessions that do not know when they started."""
-    try:
-        return (folder / LOG_NAME).stat().st_mtime_ns
-    except OSError:
-        return 0
+    reader = LogReader(folder, most_bytes=_LOOK_BYTES)
+    for _ in range(_LOOKS):
+        for record in reader.poll():
+            if isinstance(record, SessionStart):
+                return record.wall_ns
+            return None  # it is the first record, or it was lost
+        if reader.at_end:
+            break
+    return None
 
 
 def _has_end(folder: Path) -> bool:
-    last = LogReader(folder, from_end=1 << 16).poll()
-    return any(isinstance(r, (SessionEnd, TargetExit)) for r in last)
+    for look in (_LOOK_BYTES, HEADER.size + MAX_PAYLOAD):  # the last chunk may be a large one
+        last = LogReader(folder, most_bytes=look + 1, from_end=look).poll()
+        if last:
+            return any(isinstance(record, (SessionEnd, TargetExit)) for record in last)
+    return False

@@ -10,9 +10,12 @@ from types import TracebackType
 
 import msgspec
 
+from mgtop.session.writer import cannot_write
 from mgtop.wire.records import proc_of
 
 LOCK_NAME = "recorder.lock"
+_CONTENT_BYTES = 512
+"""Always overwritten whole, so that nobody reads a half of it."""
 
 
 class SessionBusy(Exception):
@@ -40,33 +43,47 @@ def proc_number(pid: int) -> int | None:
 class SessionLock:
     """Held by the recorder for as long as it runs; the kernel lets it go when it dies.
 
+    Whoever looks at that moment whether the session is live holds it too, for microseconds:
+    try again a few times before believing :class:`SessionBusy`.
+
     Raises:
         SessionBusy: it is held already.
+        SessionWriteError: it cannot be made.
     """
 
     def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK_NAME
+        self._fd = -1
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(folder / LOCK_NAME, flags, 0o600)
         try:
+            self._fd = os.open(self._path, flags, 0o600)
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._fd)
+            self.release()
             raise SessionBusy(f"{folder} is being recorded already") from None
-
+        except OSError as error:
+            self.release()
+            raise cannot_write(self._path, error) from None
         self._owner = Owner(pid=os.getpid(), proc=proc_number(os.getpid()) or 0)
         self._write()
 
     def update(self, target_pid: int) -> None:
-        """Say which target is recorded."""
+        """Say which target is recorded.
+
+        Raises:
+            SessionWriteError: it cannot be written.
+        """
         self._owner = msgspec.structs.replace(
             self._owner, target_pid=target_pid, target_proc=proc_number(target_pid)
         )
         self._write()
 
     def _write(self) -> None:
-        text = msgspec.json.encode(self._owner)
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, text, 0)
+        try:
+            os.pwrite(self._fd, msgspec.json.encode(self._owner).ljust(_CONTENT_BYTES), 0)
+        except OSError as error:
+            self.release()
+            raise cannot_write(self._path, error) from None
 
     def release(self) -> None:
         """Let go; the folder then counts as no longer live."""
@@ -89,7 +106,7 @@ class SessionLock:
 def is_live(folder: Path) -> bool:
     """Whether a recorder holds the session now."""
     try:
-        fd = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:
@@ -107,6 +124,10 @@ def is_live(folder: Path) -> bool:
 def read_owner(folder: Path) -> Owner | None:
     """What the recorder wrote last; None where there is nothing readable."""
     try:
-        return msgspec.json.decode((folder / LOCK_NAME).read_bytes(), type=Owner)
-    except (OSError, msgspec.MsgspecError):
+        fd = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return msgspec.json.decode(os.read(fd, _CONTENT_BYTES), type=Owner)
+        finally:
+            os.close(fd)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None

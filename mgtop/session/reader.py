@@ -3,107 +3,142 @@
 from __future__ import annotations
 
 import contextlib
-import zlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from mgtop.session.chunks import HEADER, MAGIC, MAX_PAYLOAD
+from mgtop.session.chunks import HEADER, MAX_PAYLOAD, Cutter
 from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord
 
 READ_BYTES = 4 << 20
 
+_UNDECODABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _records = msgspec.msgpack.Decoder(list[AnyRecord])
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _record = msgspec.msgpack.Decoder(AnyRecord)
 
 
 class LogReader:
-    """Gives the records of a log in order, each once.
+    """Gives the records of a log in order, each once; never raises, whatever is in the file.
+
+    A log that is not there yet, or cannot be opened, has no records (``error`` says why).
+    A chunk that is not complete yet is waited for, and is damage only once a whole one stands
+    after it.
 
     Args:
         folder: the session's.
-        most_bytes: how much one :meth:`poll` reads, so that opening a long log stays responsive.
+        most_bytes: how much one :meth:`poll` reads (more only for a chunk that is larger), so
+            that opening a long log stays responsive.
         from_end: begin that many bytes before the end (in the middle of a chunk, as may be).
 
     Attributes:
         malformed_chunks: damaged places skipped so far.
         unknown_records: records of a newer version skipped so far.
         at_end: the last poll came to the end of what was written.
+        pending_bytes: what stood at the end and was no whole chunk, at the last poll.
+        replaced: another file lies there now; of that one nothing is read.
+        error: why the log could not be read at the last poll; None: it could.
     """
 
     def __init__(
         self, folder: Path, most_bytes: int = READ_BYTES, from_end: int | None = None
     ) -> None:
         self.path = folder / LOG_NAME
-        self.malformed_chunks = 0
         self.unknown_records = 0
         self.at_end = False
-        self._most_bytes = most_bytes
+        self.pending_bytes = 0
+        self.replaced = False
+        self.error: str | None = None
+        self._most_bytes = max(most_bytes, HEADER.size)
         self._offset = 0
+        self._file: tuple[int, int] | None = None
+        self._cutter = Cutter()
+        self._undecodable = 0
         if from_end is not None:
             with contextlib.suppress(OSError):
                 self._offset = max(0, self.path.stat().st_size - from_end)
-        self._rest = b""
+
+    @property
+    def malformed_chunks(self) -> int:
+        """Damaged places skipped so far."""
+        return self._cutter.damaged + self._undecodable
 
     def poll(self) -> list[AnyRecord]:
-        """The complete records since the last time; of a long log, some at a time."""
+        """The complete records since the last time; of a long log, some at a time.
+
+        An empty list does not mean the end: ``at_end`` does.
+        """
         try:
-            with self.path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read(self._most_bytes)
-        except FileNotFoundError:
+            # O_NONBLOCK: a FIFO put there must not hold us up.
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            return self._nothing(error)
+        try:
+            self.error = None
+            return self._read(fd)
+        except OSError as error:
+            return self._nothing(error)
+        finally:
+            os.close(fd)
+
+    def _nothing(self, error: OSError) -> list[AnyRecord]:
+        self.error = error.strerror
+        self.at_end = True
+        return []
+
+    def _read(self, fd: int) -> list[AnyRecord]:
+        status = os.fstat(fd)
+        file = (status.st_dev, status.st_ino)
+        if self._file is None:
+            self._file = file
+        if self._file != file:
+            self.replaced = True
+        if self.replaced:
             self.at_end = True
             return []
-        self.at_end = len(data) < self._most_bytes
-        self._offset += len(data)
-        self._rest += data
-        return self._take()
-
-    def _take(self) -> list[AnyRecord]:
+        if status.st_size < self._offset:  # somebody cut off what was read already
+            self._cutter.lost()
+            self._offset = status.st_size
+        window = self._most_bytes
+        while True:
+            data = os.pread(fd, window, self._offset)
+            cut = self._cutter.cut(data)
+            # Where one chunk is larger than what was read, read all of it.
+            if cut.consumed or len(data) < window or cut.wanted <= window:
+                break
+            window = min(cut.wanted, HEADER.size + MAX_PAYLOAD)
+        self._offset += cut.consumed
+        self.pending_bytes = len(data) - cut.consumed
+        self.at_end = len(data) < window and cut.finished
         records: list[AnyRecord] = []
-        data, at = self._rest, 0
-        while len(data) - at >= HEADER.size:
-            magic, length, crc = HEADER.unpack_from(data, at)
-            end = at + HEADER.size + length
-            if magic == MAGIC and length <= MAX_PAYLOAD and end > len(data):
-                if data.find(MAGIC, at + 4) < 0:
-                    break  # still being written
-                magic = b""
-            payload = data[at + HEADER.size : end]
-            if magic != MAGIC or length > MAX_PAYLOAD or zlib.crc32(payload) != crc:
-                self.malformed_chunks += 1
-                found = data.find(MAGIC, at + 1)
-                at = found if found >= 0 else max(at, len(data) - len(MAGIC) + 1)
-                continue
+        for payload in cut.payloads:
             records += self._decode(payload)
-            at = end
-        self._rest = data[at:]
         return records
 
-    def _decode(self, payload: bytes) -> list[AnyRecord]:
+    def _decode(self, payload: memoryview) -> list[AnyRecord]:
         try:
             return _records.decode(payload)
-        except msgspec.MsgspecError:
+        except _UNDECODABLE:
             pass
         known: list[AnyRecord] = []
         try:
             items = _raw.decode(payload)
-        except msgspec.MsgspecError:
-            self.malformed_chunks += 1
+        except _UNDECODABLE:
+            self._undecodable += 1
             return known
         for item in items:
             try:
                 known.append(_record.decode(item))
-            except msgspec.MsgspecError:
+            except _UNDECODABLE:
                 self.unknown_records += 1
         return known
 
 
 def read_all(folder: Path) -> Iterator[AnyRecord]:
-    """All records of a log."""
+    """All records that a log holds now, some megabytes of it in memory at a time."""
     reader = LogReader(folder)
-    while records := reader.poll():
-        yield from records
+    while not reader.at_end:
+        yield from reader.poll()
