@@ -15,7 +15,8 @@ import time
 import traceback
 from pathlib import Path
 
-from mgtop.record.opening import note, open_recording
+from mgtop.record.notes import note
+from mgtop.record.opening import open_recording
 from mgtop.record.pipes import PipeError
 from mgtop.record.plan import take_plan
 from mgtop.record.recorder import Asked

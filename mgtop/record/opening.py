@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from mgtop.record.environment import describe
 from mgtop.record.events import Intake
 from mgtop.record.host import make_sampler as make_host_sampler
 from mgtop.record.loss import LossAccount
+from mgtop.record.notes import note
 from mgtop.record.output import OUTPUT_FILE, OutputTail
 from mgtop.record.pipes import PIPE_BYTES, EventPipe, remove_abandoned, runtime_folder
 from mgtop.record.plan import Plan
@@ -29,15 +29,6 @@ from mgtop.session.writer import LogWriter
 from mgtop.wire.records import Record, SessionEnd, SessionStart, TargetStart, pid_of
 
 SCHEMA = 1
-
-
-def note(text: str) -> None:
-    """Write a line to the recorder's own diagnostics (``recorder.log``)."""
-    try:
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        print(f"{stamp} {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError):  # a full disk: what matters is in the status
-        pass
 
 
 def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target]:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
+from mgtop.record.notes import note
 from mgtop.record.observer import observe
 from mgtop.record.output import OutputTail
 from mgtop.record.pipes import PIPE_BYTES, EventPipe
@@ -119,6 +120,10 @@ class Recorder:
         finally:
             for sampler in self._samplers:
                 sampler.stop()
+            if self._output is not None:
+                self._output.close()
+                if self._output.skipped_bytes:
+                    note(f"{self._output.skipped_bytes} bytes of output came too fast to be read")
             self._writer.close()
             self._pipe.close(remove=self._target.exited is not None)
 
