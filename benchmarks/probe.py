@@ -3,7 +3,6 @@
     python benchmarks/probe.py            # the table
     python benchmarks/probe.py --check    # the same, and exit 1 where a target is missed
     python benchmarks/probe.py --sigkill 50   # kill a program that emits, 50 times; count losses
-    python benchmarks/probe.py --gpu      # what CUDA events and allocator counters add to it
 
 Each call is timed by itself. *Hot*: one after the other. *After idle*: after a sleep of 1 ms
 and 4 MiB of memory traffic, which is how a call between two frames finds the caches. *Two busy
@@ -303,63 +302,6 @@ def table(hot_n: int, idle_n: int, busy_n: int) -> bool:
     return met
 
 
-# -------------------------------------------------------------------- on a GPU
-
-
-def gpu_table(frames: int) -> None:
-    """Print what the probe's calls cost beside real GPU work, and what that does to a frame."""
-    import torch
-
-    from mgtop import probe
-
-    a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
-
-    def forward() -> None:
-        for _ in range(40):
-            torch.mm(a, a)
-
-    def bare() -> None:
-        for _ in range(4):
-            forward()
-        torch.cuda.synchronize()
-
-    spent: dict[str, list[int]] = {"enter": [], "exit": [], "frame": []}
-
-    def timed(what: str, call: Callable[..., object], *arguments: object) -> None:
-        began = perf_counter_ns()
-        call(*arguments)
-        spent[what].append(perf_counter_ns() - began)
-
-    def probed() -> None:
-        for _ in range(4):
-            span = request.span("forward")
-            timed("enter", span.__enter__)
-            forward()
-            timed("exit", span.__exit__, None, None, None)
-        torch.cuda.synchronize()
-        timed("frame", request.frame)
-
-    with tempfile.TemporaryDirectory() as name:
-        fifo = Path(name) / "events.fifo"
-        with reader(fifo):
-            os.environ["MGTOP_FIFO"] = str(fifo)
-            request = probe.request("benchmark")
-            walls: dict[str, list[int]] = {"without the probe": [], "with it": []}
-            for _ in range(6):
-                for label, one in (("without the probe", bare), ("with it", probed)):
-                    for at in range(frames // 6 + 20):
-                        began = perf_counter_ns()
-                        one()
-                        if at >= 20:
-                            walls[label].append(perf_counter_ns() - began)
-    print(f"{machine()}, {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"n = {frames} frames of 4 forward spans; µs (min, P50, P99)\n")
-    for label, raw in [*spent.items(), *walls.items()]:
-        times = Times(raw)
-        shown = (times.at(share) / 1000 for share in (0, 0.5, 0.99))
-        print(f"{label:20}" + "".join(f"{value:12,.1f}" for value in shown))
-
-
 # --------------------------------------------------------------------- SIGKILL
 
 VICTIM = """
@@ -435,7 +377,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--check", action="store_true", help="exit 1 where a target is missed")
     parser.add_argument("--sigkill", type=int, metavar="N", help="count losses over N kills")
-    parser.add_argument("--gpu", action="store_true", help="beside GPU work, with torch")
     parser.add_argument("--quick", action="store_true", help="a tenth of the events")
     parser.add_argument("--drain", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -444,9 +385,6 @@ def main() -> int:
         return 0
     if options.sigkill:
         return 0 if sigkill(options.sigkill) else 1
-    if options.gpu:
-        gpu_table(600)
-        return 0
     share = 10 if options.quick else 1
     met = table(50_000 // share, 2_000 // share, 3_000 // share)
     return 1 if options.check and not met else 0
