@@ -1,6 +1,6 @@
 """Does the recorder keep up? Events at a steady rate through the real probe, FIFO and log.
 
-    python benchmarks/ingest.py [--rate 2000] [--seconds 60] [--processes 1]
+    python benchmarks/ingest.py [--rate 2000] [--seconds 60] [--spans 0] [--processes 1]
 
 Prints what was sent, what is in the log, what was lost, and what the recorder cost. Exit code
 1 where an event is missing. The recorder samples the host (and NVML, where there is one) as in
@@ -23,12 +23,15 @@ from mgtop import probe
 rate, seconds = {rate}, {seconds}
 probe.load_done()
 began = time.monotonic()
-total = int(rate * seconds)
+total = int(rate * seconds)  # frames
 with probe.request(width=1280, height=720, steps=4, fps=16) as request:
     sent = 0
     while sent < total:
         due = min(total, int((time.monotonic() - began) * rate))
         for _ in range(due - sent):
+            for _ in range({spans}):
+                with request.span("forward"):
+                    pass
             request.frame()
         sent = due
         time.sleep(0.002)
@@ -37,8 +40,9 @@ with probe.request(width=1280, height=720, steps=4, fps=16) as request:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rate", type=float, default=2000, help="events a second, all together")
+    parser.add_argument("--rate", type=float, default=2000, help="frames a second, all together")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--spans", type=int, default=0, help="spans in each frame, on top")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
 
@@ -49,7 +53,9 @@ def main() -> int:
     from mgtop.wire.records import Event, Loss, Observer, TargetExit
 
     package = str(Path(probe_file).parent.parent.parent)
-    sender = SENDER.format(package=package, rate=args.rate / args.processes, seconds=args.seconds)
+    sender = SENDER.format(
+        package=package, rate=args.rate / args.processes, seconds=args.seconds, spans=args.spans
+    )
     command = [sys.executable, "-c", sender]
     if args.processes > 1:
         spread = (
@@ -101,7 +107,7 @@ def main() -> int:
     print(f"lost            {sent - received}   (the recorder's own count: {counted})")
     print(f"malformed       {malformed}")
     print(f"recorder CPU    {cpu:.2f} % of a core, {(observed[-1].rss_bytes or 0) >> 20} MiB")
-    print(f"log             {log_bytes / took / 1024:.1f} kB/s")
+    print(f"log             {log_bytes / took / 1024:.1f} KiB/s")
     good = sent == received and counted == 0 and malformed == 0 and sent >= wanted
     return 0 if good else 1
 
