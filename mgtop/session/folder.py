@@ -160,7 +160,7 @@ def list_sessions(root: Path | None = None) -> list[SessionEntry]:
     except OSError:
         return []
     entries = [describe(folder) for folder in folders if _holds_log(folder)]
-    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or 0), e.name))
+    entries.sort(key=lambda e: (not e.live, -(e.started_wall_ns or _written(e.path)), e.name))
     return entries
 
 
@@ -193,12 +193,20 @@ def _started(folder: Path) -> int | None:
     reader = LogReader(folder, most_bytes=_LOOK_BYTES)
     for _ in range(_LOOKS):
         for record in reader.poll():
-            if isinstance(record, SessionStart):
-                return record.wall_ns
-            return None  # it is the first record, or it was lost
+            if not isinstance(record, SessionStart):
+                return None  # it is the first record, or it was lost
+            return record.wall_ns or None  # an imported log does not tell
         if reader.at_end:
             break
     return None
+
+
+def _written(folder: Path) -> int:
+    """When the log was written last, for sessions that do not know when they started."""
+    try:
+        return (folder / LOG_NAME).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _has_end(folder: Path) -> bool:

@@ -38,7 +38,12 @@ def test_one_append_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     writer = LogWriter(tmp_path)
     sizes: list[int] = []
     real = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: sizes.append(len(data)) or real(fd, data))
+
+    def write(fd: int, data: bytes) -> int:
+        sizes.append(len(data))
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", write)
     expected = [writer.append([emit(n) for n in range(count)]) for count in (1, 500)]
     writer.close()
     assert sizes == expected

@@ -224,6 +224,16 @@ def test_live_ones_first_then_the_newest(root: Path) -> None:
     assert newest_live() is None
 
 
+def test_an_imported_log_has_no_start_and_stands_where_it_was_imported(root: Path) -> None:
+    make(root, "before", 1_000 * 10**9)
+    imported = make(root, "imported", 0, SessionEnd(t_ns=9, reason="imported"))
+    make(root, "after", 3_000 * 10**9)
+    os.utime(imported / LOG_NAME, (2_000, 2_000))
+    entries = list_sessions()
+    assert [entry.name for entry in entries] == ["after", "imported", "before"]
+    assert entries[1].started_wall_ns is None
+
+
 def test_no_root_no_sessions(root: Path) -> None:
     assert list_sessions() == []
     assert newest_live() is None
