@@ -166,7 +166,7 @@ def test_a_whole_name_wins_over_names_that_it_is_part_of(root: Path) -> None:
 
 def test_several_that_match_are_named(root: Path) -> None:
     for n in range(7):
-        make(root, f"run-{n}", n)
+        make(root, f"run-{n}", n + 1)
     with pytest.raises(SessionAmbiguous) as caught:
         find("run")
     assert str(caught.value) == (
