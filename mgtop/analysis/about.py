@@ -23,6 +23,7 @@ class About:
         self.exit: r.TargetExit | None = None
         self.end: r.SessionEnd | None = None
         self.hello: r.Hello | None = None
+        self.cores: int | None = None
 
     def feed(self, record: r.AnyRecord) -> None:
         """Take the next record."""
@@ -38,6 +39,8 @@ class About:
             self.exit = record
         elif isinstance(record, r.SessionEnd):
             self.end = record
+        elif isinstance(record, r.HostCpu):
+            self.cores = record.cores
         elif isinstance(record, r.Hello) and (self.hello is None or record.torch is not None):
             self.hello = record
 
@@ -57,7 +60,7 @@ class About:
         """The session; ``params`` serve where it has none of its own."""
         start = self.start
         started = None
-        if start is not None:
+        if start is not None and start.wall_ns > 0:
             at = datetime.fromtimestamp(start.wall_ns / 1e9, tz=timezone.utc)
             started = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return SessionInfo(

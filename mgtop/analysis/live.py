@@ -62,3 +62,5 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     marks_ns: list[int]
     begin_ns: int
     end_ns: int
+    cores: int | None = None
+    """Cores of the machine; ``cpu_process`` is in percent of one of them."""

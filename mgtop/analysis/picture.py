@@ -46,6 +46,7 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         marks_ns=sorted(mark.t_ns for mark in model.marks if begin_ns <= mark.t_ns < end_ns),
         begin_ns=begin_ns,
         end_ns=end_ns,
+        cores=model.about.cores,
     )
 
 

@@ -1,0 +1,107 @@
+"""One widget that shows rows of text: only rows that changed are drawn again.
+
+Textual rewrites every cell of a region that it refreshes, so the whole live screen is one
+widget that knows itself which of its rows are new.
+"""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from mgtop.charts import Run
+
+BANDS = (
+    "empty",
+    "text",
+    "dim",
+    "strong",
+    "title",
+    "title_dim",
+    "good",
+    "warn",
+    "bad",
+    "bar",
+    "rest",
+    "bar_on_rest",
+    "tail",
+    "mark",
+    "target",
+    "axis",
+    "selected",
+    "key",
+)
+
+
+class Canvas(Widget, can_focus=True):
+    """Shows the rows that it was given last."""
+
+    COMPONENT_CLASSES = {f"canvas--{band.replace('_', '-')}" for band in BANDS}  # noqa: RUF012  # Textual's
+
+    DEFAULT_CSS = """
+    Canvas { width: 100%; height: 100%; background: $background; }
+    Canvas .canvas--empty { color: $band-text; }
+    Canvas .canvas--text { color: $band-text; }
+    Canvas .canvas--dim { color: $band-dim; }
+    Canvas .canvas--strong { color: $band-strong; text-style: bold; }
+    Canvas .canvas--title { color: $band-title; text-style: bold; }
+    Canvas .canvas--title-dim { color: $band-dim; text-style: underline; }
+    Canvas .canvas--good { color: $band-good; }
+    Canvas .canvas--warn { color: $band-warn; text-style: bold; }
+    Canvas .canvas--bad { color: $band-bad; text-style: bold; }
+    Canvas .canvas--bar { color: $band-bar; }
+    Canvas .canvas--rest { color: $band-rest; }
+    Canvas .canvas--bar-on-rest { color: $band-bar; background: $band-rest; }
+    Canvas .canvas--tail { color: $band-tail; text-style: bold; }
+    Canvas .canvas--mark { color: $band-mark; }
+    Canvas .canvas--target { color: $band-target; }
+    Canvas .canvas--axis { color: $band-dim; }
+    Canvas .canvas--selected { color: $band-selected; text-style: bold reverse; }
+    Canvas .canvas--key { color: $band-dim; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id)
+        self._rows: list[list[Run]] = []
+        self._styles: dict[str, Style] = {}
+        self.rows_drawn = 0
+
+    def show(self, rows: list[list[Run]]) -> None:
+        """Show these rows; those that are as before are left alone."""
+        before, self._rows = self._rows, rows
+        width = self.size.width
+        regions = [
+            Region(0, y, width, 1)
+            for y in range(max(len(rows), len(before)))
+            if y >= len(rows) or y >= len(before) or rows[y] != before[y]
+        ]
+        self.rows_drawn += len(regions)
+        if regions:
+            self.refresh(*regions)
+
+    def notify_style_update(self) -> None:
+        """The theme has changed."""
+        super().notify_style_update()
+        self._styles.clear()
+
+    def text(self) -> str:
+        """What is shown, without colours."""
+        return "\n".join("".join(run.text for run in row) for row in self._rows)
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        width = self.size.width
+        if y >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        segments = [Segment(run.text, self._style(run.band)) for run in self._rows[y]]
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _style(self, band: str) -> Style:
+        style = self._styles.get(band)
+        if style is None:
+            name = f"canvas--{band.replace('_', '-')}"
+            style = self._styles[band] = self.get_component_rich_style(name)
+        return style

@@ -1,0 +1,103 @@
+"""A session's log on its way into the model: what is new at each tick."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from mgtop.analysis.model import Model
+from mgtop.session.lock import is_live
+from mgtop.session.marks import MarksReader
+from mgtop.session.reader import LogReader
+from mgtop.wire.records import AnyRecord, SessionEnd
+
+RECENT_NS = 30_000_000_000
+MOST_RECENT = 200_000
+LIVE_EVERY_NS = 1_000_000_000
+
+
+class Feed:
+    """Reads what was written since the last time and gives it to the model.
+
+    Attributes:
+        model: of all that was read.
+        recent: the records of the last 30 s, for snapshots.
+        caught_up: the end of the log was reached.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.folder = folder
+        self.model = Model()
+        self.recent: deque[AnyRecord] = deque(maxlen=MOST_RECENT)
+        self.caught_up = False
+        self._clock = clock
+        self._reader = LogReader(folder)
+        self._marks = MarksReader(folder)
+        self._live = is_live(folder)
+        self._live_checked_ns = clock()
+        self._ended = False
+
+    @property
+    def damaged(self) -> int:
+        """Damaged places of the log and of the marks so far."""
+        return self._reader.malformed_chunks + self._marks.malformed
+
+    @property
+    def live(self) -> bool:
+        """Whether the session is still being recorded."""
+        return self._live and not self._ended
+
+    @property
+    def recorder_lost(self) -> bool:
+        """The recorder is gone without having said that it ends."""
+        return not self._live and not self._ended and self.caught_up
+
+    def poll(self, budget_ns: int = 100_000_000) -> int:
+        """Read on, for about ``budget_ns``; return how many records came."""
+        began = self._clock()
+        count = 0
+        self.caught_up = False
+        while True:
+            records = self._reader.poll()
+            for record in records:
+                self.model.feed(record)
+                self.recent.append(record)
+                if isinstance(record, SessionEnd):
+                    self._ended = True
+            count += len(records)
+            if self._reader.at_end:
+                self.caught_up = True
+                break
+            if self._clock() - began > budget_ns:
+                break
+        for mark in self._marks.poll():
+            self.model.feed(mark)
+            count += 1
+        self._forget()
+        self._check_live()
+        return count
+
+    def now_ns(self) -> int:
+        """Now, while it is recorded; else the end of the log."""
+        return self._clock() if self.live and self.caught_up else self.model.about.last_ns
+
+    def _forget(self) -> None:
+        oldest = self.model.about.last_ns - RECENT_NS
+        recent = self.recent
+        while recent and recent[0].t_ns < oldest:
+            recent.popleft()
+
+    def _check_live(self) -> None:
+        now = self._clock()
+        if self._ended and self.caught_up:
+            self.model.finish()
+            return
+        if now - self._live_checked_ns >= LIVE_EVERY_NS:
+            self._live_checked_ns = now
+            was, self._live = self._live, is_live(self.folder)
+            if was and not self._live:
+                self.caught_up = False  # it may have written its last words just now
+        if not self._live and self.caught_up:
+            self.model.finish()

@@ -1,0 +1,65 @@
+"""Numbers as text of a fixed width, so that a screen does not jump."""
+
+from __future__ import annotations
+
+import re
+
+from mgtop.charts.axis import clock
+
+NOT_KNOWN = "n/a"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Without control characters: a target's name must not command the terminal."""
+    return _CONTROL.sub("", text)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """About ``digits`` significant digits, never an exponent; n/a where not known."""
+    if value is None:
+        return NOT_KNOWN
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    if abs(value) >= 10 ** (digits - 2):
+        return f"{value:.0f}" if digits <= 3 else f"{value:.1f}"
+    return f"{value:.1f}" if abs(value) >= 10 or digits <= 2 else f"{value:.2f}"
+
+
+def ms(value: float | None) -> str:
+    """Milliseconds with the digits that matter."""
+    if value is None:
+        return NOT_KNOWN
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
+def gib(mib: float | None) -> str:
+    """MiB as MiB or GiB."""
+    if mib is None:
+        return NOT_KNOWN
+    return f"{mib / 1024:.1f} GiB" if mib >= 10_240 else f"{mib:,.0f} MiB"
+
+
+def percent(value: float | None) -> str:
+    """A whole percentage."""
+    return NOT_KNOWN if value is None else f"{value:.0f} %"
+
+
+def age(age_ns: int | None) -> str:
+    """How long ago: ``40 ms``, ``2.3 s``, ``1:02``."""
+    if age_ns is None:
+        return NOT_KNOWN
+    if age_ns < 1_000_000_000:
+        return f"{age_ns // 1_000_000} ms"
+    if age_ns < 100_000_000_000:
+        return f"{age_ns / 1e9:.1f} s"
+    return clock(age_ns)
+
+
+def fit(text: str, width: int) -> str:
+    """Exactly ``width`` columns; a cut text ends in ``…``."""
+    if width <= 0:
+        return ""
+    if len(text) > width:
+        return text[: width - 1] + "…"
+    return text.ljust(width)

@@ -1,0 +1,67 @@
+"""How the rows of a screen are shared out; nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SMALLEST_WIDTH, SMALLEST_HEIGHT = 40, 10
+"""Below this only the essentials are shown."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of each part.
+
+    Attributes:
+        header: lines above the charts (1–3).
+        charts: rows of each chart below its title; 0: the title alone.
+        readouts: lines of figures.
+        tails: lines of the list of late frames.
+        detail: lines about the selected one.
+    """
+
+    header: int
+    charts: tuple[int, ...]
+    readouts: int
+    tails: int
+    detail: int
+
+    @property
+    def rows(self) -> int:
+        """All rows together: with flags, titles, axis, the heading of the list, and keys."""
+        fixed = 1 + len(self.charts) + 1 + 1 + 1
+        return self.header + sum(self.charts) + self.readouts + self.tails + self.detail + fixed
+
+
+def lay_out(height: int, filled: Sequence[bool]) -> Layout:
+    """Share ``height`` rows out to the charts that have something to show (``filled``).
+
+    The first chart is the most important one and gets twice the rows of the others.
+    """
+    charts = [1 if shown else 0 for shown in filled]
+    header, readouts, tails, detail = (3, 2, 2, 0) if height >= 20 else (2, 1, 1, 0)
+
+    def left() -> int:
+        return height - Layout(header, tuple(charts), readouts, tails, detail).rows
+
+    if left() < 0:
+        header = 1
+    for number in reversed(range(len(charts))):
+        if left() < 0:
+            charts[number] = 0
+    weights = [2 if n == 0 else 1 for n in range(len(charts))]
+    order = [n for n, weight in enumerate(weights) for _ in range(weight) if charts[n]]
+    if height >= 30 and left() >= 8:
+        detail = 3
+        tails += 2
+    while left() > 0:
+        if not order:
+            tails += left()
+            break
+        for number in order:
+            if left() > 0:
+                charts[number] += 1
+        if left() > 0 and height >= 30:
+            tails += 1
+    return Layout(header, tuple(charts), readouts, tails, detail)

@@ -1,0 +1,112 @@
+"""Small questions over the live screen: what to do on leaving, a note, a time."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from mgtop.view.bindings import LIVE_KEYS, shown
+
+Leaving = Literal["leave", "stop", "stop_target"]
+
+
+class Leave(ModalScreen[Leaving | None]):
+    """What becomes of the recording and of the target?"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l,enter", "choose('leave')"),
+        Binding("s", "choose('stop')"),
+        Binding("t", "choose('stop_target')"),
+        Binding("escape,q", "choose('')"),
+    ]
+
+    def __init__(self, readonly: bool) -> None:
+        super().__init__()
+        self._readonly = readonly
+
+    def compose(self) -> ComposeResult:
+        """The choices."""
+        lines = ["Leave this view?", "", "[b]l[/b]  leave: target and recording go on (Enter)"]
+        if not self._readonly:
+            lines += [
+                "[b]s[/b]  stop the recording, the target goes on",
+                "[b]t[/b]  stop the target too (TERM, KILL after 10 s)",
+            ]
+        lines += ["[b]Esc[/b]  stay"]
+        with Vertical(classes="dialog"):
+            yield Static("\n".join(lines))
+
+    def action_choose(self, choice: str) -> None:
+        """Close with an answer."""
+        if choice == "leave":
+            self.dismiss("leave")
+        elif choice == "stop" and not self._readonly:
+            self.dismiss("stop")
+        elif choice == "stop_target" and not self._readonly:
+            self.dismiss("stop_target")
+        elif not choice:
+            self.dismiss(None)
+
+
+class Ask(ModalScreen[str | None]):
+    """A line of text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel")]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """The question and a line to write on."""
+        with Vertical(classes="dialog"):
+            yield Static(self._question)
+            yield Input(max_length=200)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Close with what was written."""
+        self.dismiss(event.value)
+
+    def action_cancel(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
+
+
+class Help(ModalScreen[None]):
+    """All keys, and how to read the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,h", "close")]
+
+    def compose(self) -> ComposeResult:
+        """The list of keys, from the same data that makes them work."""
+        lines = [f"  {shown(key.keys):<14} {key.help}" for key in LIVE_KEYS]
+        legend = (
+            "Bars show the largest value of their column's time. A late frame is a line through",
+            "all charts with the letter of its cause: ! not judged yet, ? unexplained.",
+            "Bright: the target; dim: everything else. n/a is not known, and never 0.",
+        )
+        with Vertical(classes="dialog wide"):
+            yield Static("\n".join([*lines, "", *legend]), markup=False)
+
+    def action_close(self) -> None:
+        """Back to the live screen."""
+        self.dismiss(None)
+
+
+_TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)\s*s?$")
+
+
+def parse_time(text: str) -> int | None:
+    """``1:02:03``, ``1:02`` or ``62.5`` (seconds) as ns; None for anything else."""
+    match = _TIME.match(text.strip())
+    if match is None:
+        return None
+    hours, minutes, seconds = match.groups()
+    total = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds)
+    return round(total * 1e9)

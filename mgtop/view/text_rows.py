@@ -1,0 +1,276 @@
+"""Header, figures and the list of late frames, as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mgtop.analysis.causes import find_cause
+from mgtop.analysis.live import LiveView, TailMark
+from mgtop.analysis.summary import Tail
+from mgtop.charts import Run, text_row
+from mgtop.charts.axis import clock
+from mgtop.view.figures import age, clean, fit, ms, number
+
+Rows = list[list[Run]]
+Piece = tuple[str, str]
+"""Text and band."""
+
+STATE_BANDS = {
+    "waiting": "dim",
+    "loading": "warn",
+    "warm-up": "warn",
+    "steady": "good",
+    "stalled": "bad",
+    "ended": "strong",
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the screen itself has to say: it is not in the log."""
+
+    paused: bool = False
+    pace: str = ""
+    """How often the screen is drawn, where that is not as asked for."""
+    damaged: int = 0
+    """Damaged places of the log."""
+    recorder_lost: bool = False
+    message: str = ""
+    """Something just done, as "mark set"."""
+
+
+def header_rows(view: LiveView, status: Status, width: int, height: int) -> Rows:
+    """Up to three lines: run and state; command and parameters; the verdict."""
+    rows = [_state_row(view, status, width), _target_row(view, width), _verdict_row(view, width)]
+    return rows[:height] if height >= 3 else [rows[0], rows[2]][:height]
+
+
+def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
+    summary = view.summary
+    state = view.state.upper()
+    if view.state == "stalled":
+        state = f"STALLED for {age(view.last_frame_age_ns)}"
+    pieces: list[Piece] = [
+        (" mgtop ", "title"),
+        (f" {clean(summary.session.name) or 'session'} ", "strong"),
+        (state, STATE_BANDS[view.state]),
+        (f" {clock(view.elapsed_ns)}", "text"),
+    ]
+    if status.recorder_lost:
+        pieces.append(("  ✖ RECORDER GONE", "bad"))
+    elif view.recording and view.state != "ended":
+        pieces.append(("  ● rec", "good"))
+    if view.state == "ended":
+        pieces.append((_exit(view), "bad" if summary.target.exit_code else "dim"))
+    elif view.last_frame_age_ns is not None and view.state != "stalled":
+        pieces.append((f"  frame {age(view.last_frame_age_ns)} ago", "dim"))
+    if status.paused:
+        pieces.append(("  ❚❚ PAUSED", "warn"))
+    lost = summary.losses.events_dropped
+    if lost:
+        pieces.append((f"  {lost} EVENTS LOST", "bad"))
+    bad = summary.losses.events_malformed + status.damaged
+    if bad:
+        pieces.append((f"  {bad} malformed", "warn"))
+    if status.pace:
+        pieces.append((f"  {status.pace}", "warn"))
+    if status.message:
+        pieces.append((f"  {status.message}", "strong"))
+    return line(width, pieces)
+
+
+def _exit(view: LiveView) -> str:
+    target = view.summary.target
+    if target.exit_signal is not None:
+        return f"  target killed by signal {target.exit_signal}"
+    if target.exit_code is not None:
+        return f"  target exited with {target.exit_code}"
+    return ""
+
+
+def _target_row(view: LiveView, width: int) -> list[Run]:
+    summary = view.summary
+    target = summary.target
+    params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
+    command = clean(" ".join(target.command))
+    left = f" {command}" if command else " imported log"
+    if target.pid:
+        left += f" (pid {target.pid}, frames from {target.route})"
+    if params and len(left) + len(params) + 3 > width:
+        left = fit(left, max(20, width - len(params) - 3)).rstrip()
+    return line(width, [(left, "dim"), (f"  {params}", "text")])
+
+
+def _verdict_row(view: LiveView, width: int) -> list[Run]:
+    verdict = view.summary.verdict
+    band = "good" if verdict.code == "steady" else "dim" if verdict.code == "undecided" else "warn"
+    text = clean(verdict.text) or "Nothing to say yet."
+    return line(width, [(" ▶ ", band), (text, band)])
+
+
+def readout_rows(view: LiveView, width: int, height: int) -> Rows:
+    """The figures: intervals, first frame; pace, slack and playout."""
+    summary = view.summary
+    interval, first, playout = summary.interval_ms, summary.first_frame_ms, summary.playout
+    one: list[Piece] = [(" interval ms ", "dim")]
+    for name, value in (("P50", interval.p50), ("P95", interval.p95), ("P99", interval.p99)):
+        one += [(f" {name} ", "dim"), (ms(value), "strong")]
+    one += [(" max ", "dim"), (ms(interval.max), "strong"), (f" n {interval.count:,}", "dim")]
+    if first.count:
+        one += [("   first frame ", "dim"), (ms(first.p50), "strong")]
+        if first.preprocess_p50 is not None:
+            parts = (
+                f" = {ms(first.preprocess_p50)} preprocessing + {ms(first.sampling_p50)} sampling"
+            )
+            one.append((parts, "dim"))
+    else:
+        one += [("   first frame ", "dim"), ("n/a", "dim")]
+    two: list[Piece] = [(" fps ", "dim"), (number(summary.fps), "strong")]
+    if playout.target_fps:
+        two += [(f" of {number(playout.target_fps, 3)}", "dim")]
+    two += [("  slack ", "dim"), (_slack(view), "strong")]
+    two += [("  underruns ", "dim"), _counted(playout.underruns)]
+    two += [("  stood still ", "dim"), _stall(playout.stall_ms_per_s)]
+    tails = summary.tails
+    two += [("  late frames ", "dim"), _counted(tails.count)]
+    two += [(f" lost {ms(tails.lost_ms)} ms", "dim")]
+    observer = summary.observer.cpu_percent
+    if observer is not None:
+        two.append((f"  mgtop {observer:.1f} % CPU", "dim"))
+    return [line(width, one), line(width, two)][:height]
+
+
+def _slack(view: LiveView) -> str:
+    if view.slack_ms is None:
+        return "n/a"
+    return f"{view.slack_ms:,.0f} ms"
+
+
+def _counted(value: int | None) -> Piece:
+    if value is None:
+        return ("n/a", "dim")
+    return (f"{value:,}", "bad" if value else "good")
+
+
+def _stall(value: float | None) -> Piece:
+    """Apple's grades of hitch time: up to 10 ms/s good, up to 25 to be warned of."""
+    if value is None:
+        return ("n/a", "dim")
+    band = "good" if value <= 10 else "warn" if value <= 25 else "bad"
+    return (f"{value:.1f} ms/s", band)
+
+
+HEADING = "    at      request   frame     ms  excess  × seen  cause"
+
+
+def tail_rows(
+    view: LiveView, height: int, width: int, selected: TailMark | None
+) -> tuple[Rows, list[TailMark]]:
+    """A heading and the newest late frames, the newest first, around the selected one.
+
+    Returns the rows and, for each row after the heading, the tail on it.
+    """
+    marks = list(reversed(view.tails))
+    count = view.summary.tails.count
+    shown = f" late frames in view: {len(marks)} of {count}" if count else " no late frames"
+    rows: Rows = [line(width, [(fit(HEADING, min(width, 58)), "title_dim"), (shown, "dim")])]
+    first = 0
+    if selected is not None:
+        at = next((n for n, mark in enumerate(marks) if mark.t_ns == selected.t_ns), 0)
+        first = max(0, min(at - height // 2, len(marks) - height))
+    page = marks[first : first + height]
+    for mark in page:
+        is_selected = selected is not None and mark.t_ns == selected.t_ns
+        rows.append(_tail_row(view, mark, width, is_selected))
+    rows += [text_row(width) for _ in range(height - len(page))]
+    return rows, page
+
+
+def _tail_row(view: LiveView, mark: TailMark, width: int, selected: bool) -> list[Run]:
+    tail = mark.tail
+    usual = tail.interval_ms - tail.excess_ms
+    times = tail.interval_ms / usual if usual > 0 else 0.0
+    seen = {True: "yes", False: "no", None: "?"}[tail.visible]
+    text = (
+        f"{'▸' if selected else ' '} {clock(mark.t_ns - view.start_ns, fine=True):>9}"
+        f"  {fit(clean(tail.request), 8)} {tail.index:>6} {ms(tail.interval_ms):>6}"
+        f" {'+' + ms(tail.excess_ms):>7} {times:>4.1f} {seen:<4} "
+    )
+    band = "selected" if selected else "text"
+    return line(width, [(text, band), (cause_text(tail), "selected" if selected else "tail")])
+
+
+def cause_text(tail: Tail) -> str:
+    """The causes with their shares: ``gc 180 ms, supply 30 ms``."""
+    if tail.cause is None:
+        return "not judged yet"
+    shares = ", ".join(
+        f"{cause.name} {'≤ ' if cause.bound == 'upper' else ''}{ms(cause.explained_ms)}"
+        for cause in tail.causes
+    )
+    if tail.cause == "unexplained" and shares:
+        return f"unexplained, but {shares}"
+    return shares or tail.cause
+
+
+def detail_rows(selected: TailMark | None, width: int, height: int) -> Rows:
+    """Evidence of the selected late frame: what was there, what not, what could not be told."""
+    if selected is None:
+        hint = " n and N go through the late frames and show their evidence"
+        rows = [line(width, [(hint, "dim")])]
+        return (rows + [text_row(width)] * height)[:height]
+    tail = selected.tail
+    by_state: dict[str, list[str]] = {"present": [], "absent": [], "not_resolved": []}
+    for item in tail.evidence:
+        text = item.channel
+        if item.state == "present" and item.value is not None:
+            text += f" {number(item.value)} {item.unit or ''}".rstrip()
+            if item.lead_ms is not None:
+                text += f" (began {ms(item.lead_ms)} ms before)"
+        by_state[item.state].append(text)
+    cause = find_cause(tail.cause)
+    summary = f" {cause.name}: {cause.summary}" if cause is not None else f" {cause_text(tail)}"
+    lines = [
+        [(summary, "strong")],
+        [(" present: ", "dim"), ("; ".join(by_state["present"]) or "nothing", "tail")],
+        [
+            (" absent: ", "dim"),
+            (", ".join(by_state["absent"]) or "nothing", "text"),
+            ("   not resolved: ", "dim"),
+            (", ".join(by_state["not_resolved"]) or "nothing", "dim"),
+        ],
+    ]
+    rows = [line(width, pieces) for pieces in lines]
+    return (rows + [text_row(width)] * height)[:height]
+
+
+def tiny_rows(view: LiveView, width: int, height: int) -> Rows:
+    """The essentials, for a terminal that is too small for the charts."""
+    interval = view.summary.interval_ms
+    texts: Sequence[Piece] = (
+        (view.state, STATE_BANDS[view.state]),
+        (f"last {age(view.last_frame_age_ns)}", "text"),
+        (f"P50 {ms(interval.p50)} ms", "text"),
+        (f"max {ms(interval.max)} ms", "text"),
+        (f"late {view.summary.tails.count}", "tail"),
+    )
+    rows = [line(width, [piece]) for piece in texts]
+    return (rows + [text_row(width)] * height)[:height]
+
+
+def line(width: int, pieces: Sequence[Piece]) -> list[Run]:
+    """Pieces one after the other; what does not fit is cut with ``…``."""
+    runs: list[Run] = []
+    left = width
+    for text, band in pieces:
+        if left <= 0:
+            break
+        if len(text) > left:
+            text = fit(text, left)
+        if text:
+            runs.append(Run(text, band))
+            left -= len(text)
+    if left > 0:
+        runs.append(Run(" " * left, "empty"))
+    return runs

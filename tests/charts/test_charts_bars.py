@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mgtop.charts import ASCII, Bars, Run, draw, text_row
+
+
+def picture(bars: Bars, height: int, ascii_only: bool = False) -> list[str]:
+    rows = draw(bars, height, ASCII) if ascii_only else draw(bars, height)
+    return ["".join(run.text for run in row) for row in rows]
+
+
+def bands(bars: Bars, height: int) -> list[list[str]]:
+    return [[run.band for run in row for _ in run.text] for row in draw(bars, height)]
+
+
+def test_bars_grow_in_eighths() -> None:
+    values = [0.0, 1.0, 4.0, 8.0, 12.0, 16.0]
+    assert picture(Bars(values, top=16), 2) == ["    ▄█", " ▁▄███"]
+
+
+def test_a_gap_is_not_a_zero_and_a_little_is_not_nothing() -> None:
+    assert picture(Bars([None, 0.0, 0.001], top=16), 1) == ["  ▁"]
+
+
+def test_values_beyond_the_scale_say_so() -> None:
+    assert picture(Bars([16.0, 17.0], top=16), 2) == ["█▲", "██"]
+
+
+def test_the_target_is_behind_the_bars() -> None:
+    assert picture(Bars([None, 16.0, 2.0], top=16, target=12.0), 2) == ["┄█┄", " █▂"]
+
+
+def test_tails_go_from_top_to_bottom() -> None:
+    bars = Bars([4.0, 4.0, None], top=16, flagged={1, 2})
+    assert picture(bars, 2) == [" ││", "▄▄│"]
+    assert bands(bars, 2) == [["empty", "tail", "tail"], ["bar", "tail", "tail"]]
+
+
+def test_a_part_stands_in_front_of_the_whole() -> None:
+    bars = Bars([16.0, 16.0, 8.0], top=16, part=[8.0, 4.0, None])
+    assert picture(bars, 2) == ["██ ", "█▄█"]
+    assert bands(bars, 2) == [["rest", "rest", "empty"], ["bar", "bar_on_rest", "rest"]]
+
+
+def test_ascii() -> None:
+    assert picture(Bars([16.0, 4.0, None], top=16, flagged={2}), 2, True) == ["# |", "#:|"]
+
+
+def test_neighbours_of_one_band_are_one_run() -> None:
+    assert draw(Bars([16.0] * 5, top=16), 1) == [[Run("█████", "bar")]]
+
+
+def test_text_row_keeps_inside_its_width() -> None:
+    row = text_row(8, (-1, "abc", "x"), (6, "defg", "y"))
+    assert "".join(run.text for run in row) == "bc    de"
+    assert [run.band for run in row] == ["x", "empty", "y"]
+
+
+values = st.lists(st.none() | st.floats(-10, 1e6, allow_nan=False), min_size=1, max_size=40)
+
+
+@given(values, st.floats(0.1, 1e6), st.integers(1, 8))
+def test_every_row_is_as_wide_as_there_are_columns(
+    high: list[float | None], top: float, height: int
+) -> None:
+    rows = picture(Bars(high, top=top), height)
+    assert len(rows) == height
+    assert {len(row) for row in rows} == {len(high)}
+
+
+@given(st.floats(0.1, 100), st.floats(0.1, 100), st.integers(1, 6))
+def test_a_larger_value_is_never_drawn_lower(a: float, b: float, height: int) -> None:
+    low, high = sorted((a, b))
+    rows = picture(Bars([low, high], top=100), height)
+    fill = " ▁▂▃▄▅▆▇█"
+    heights = [sum(fill.index(row[column]) for row in rows) for column in (0, 1)]
+    assert heights[0] <= heights[1]
