@@ -296,3 +296,25 @@ os._exit(0)
         pipe.read()
         time.sleep(0.01)
     assert marks == ["foreground", "daemon"]
+
+
+def test_many_threads_at_the_first_event(programs: Any, pipe: Any) -> None:
+    """One of them opens the outlet; none of their events is lost, none is sent twice."""
+    source = """
+import threading
+from mgtop import probe
+start = threading.Barrier(16)
+def work(n):
+    start.wait()
+    probe.mark(str(n))
+threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    for _ in range(8):
+        programs.run(source, MGTOP_FIFO=str(pipe.path), MGTOP_PROBE="raise")
+        events = pipe.read()
+        marks = sorted(int(event.text) for event in events if isinstance(event, Mark))
+        assert marks == list(range(16))
+        assert sorted(event.seq for event in events) == list(range(len(events)))
+        assert sum(isinstance(event, Hello) for event in events) == 1
