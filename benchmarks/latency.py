@@ -12,14 +12,34 @@ docs/benchmarks.md.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
+import pty
+import re
+import select
+import signal
+import struct
 import sys
 import tempfile
+import termios
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GOAL_MS = 350.0
+COLUMNS, ROWS = 120, 40
+ANSWERS = {
+    b"\x1b[?2026$p": b"\x1b[?2026;2$y",
+    b"\x1b[?2048$p": b"\x1b[?2048;0$y",
+    b"\x1b[c": b"\x1b[?62;22c",
+    b"\x1b[6n": b"\x1b[1;1R",
+}
+"""What programs ask, and what a modern terminal answers."""
+UNKNOWN_TO_PYTE = re.compile(
+    rb"\x1b\[[<>=][0-9;:]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]* ?[tq]"
+    rb"|\x1b[P_^][^\x1b]*\x1b\\"
+)
+"""Sequences that pyte does not know; they change no cell."""
 
 SENDER = """
 import random, sys, time
@@ -102,8 +122,95 @@ def measure_log(rate: float, seconds: float, scratch: Path) -> list[float]:
 
 
 def measure_screen(rate: float, seconds: float, scratch: Path) -> list[float]:
-    """Milliseconds from each emit to the terminal having got a picture that counts it."""
-    raise NotImplementedError
+    """Milliseconds from each emit to the terminal having got a picture that counts it.
+
+    The picture's "n" counts intervals: the emit with index i has been counted once n ≥ i − 1,
+    since the first two emits are warm-up. Emits of the first three seconds are left out: the
+    screen is still starting.
+    """
+    from mgtop.session.folder import sessions_root
+    from mgtop.session.reader import LogReader
+    from mgtop.wire.records import FrameEmit
+
+    before = set(sessions_root().glob("*")) if sessions_root().is_dir() else set()
+    sender = SENDER.format(root=str(ROOT), rate=rate, seconds=seconds)
+    command = [sys.executable, "-m", "mgtop", "run", "--", sys.executable, "-c", sender]
+    chunks = watch_terminal(command, seconds + 4.0)
+    folder = next(iter(set(sessions_root().glob("*")) - before))
+    emits: dict[int, int] = {}
+    reader = LogReader(folder)
+    while records := reader.poll():
+        emits.update((r.index, r.t_ns) for r in records if isinstance(r, FrameEmit))
+    if not emits:
+        return []
+    shown = [(t_ns, count) for t_ns, count in counts_on_screen(chunks) if count is not None]
+    begin = min(emits.values()) + 3_000_000_000
+    latencies: list[float] = []
+    at = 0
+    for index in sorted(emits):
+        while at < len(shown) and shown[at][1] < index - 1:
+            at += 1
+        if at == len(shown):
+            break
+        if emits[index] >= begin:
+            latencies.append((shown[at][0] - emits[index]) / 1e6)
+    return latencies
+
+
+def watch_terminal(command: list[str], seconds: float) -> list[tuple[int, bytes]]:
+    """Run a command in a pty, answer as a terminal would; output with times of its arrival."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.environ.update(
+            TERM="xterm-256color", COLORTERM="truecolor", LC_ALL="C.UTF-8", PYTHONPATH=str(ROOT)
+        )
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        os.execv(command[0], command)
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    chunks: list[tuple[int, bytes]] = []
+    until = time.monotonic() + seconds
+    tail = b""
+    asked_to_leave = False
+    while True:
+        if not asked_to_leave and time.monotonic() > until:
+            os.write(master, b"q")
+            asked_to_leave = True
+        if time.monotonic() > until + 10:
+            os.kill(pid, signal.SIGKILL)
+        if not select.select([master], [], [], 0.01)[0]:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                break
+            continue
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            os.waitpid(pid, 0)
+            break
+        chunks.append((time.monotonic_ns(), data))
+        window = tail + data
+        for query, answer in ANSWERS.items():
+            if window.count(query) > tail.count(query):
+                os.write(master, answer)
+        tail = window[-16:]
+    os.close(master)
+    return chunks
+
+
+def counts_on_screen(chunks: list[tuple[int, bytes]]) -> list[tuple[int, int | None]]:
+    """The number of intervals that the screen shows after each chunk (None: it shows none)."""
+    import pyte
+
+    screen = pyte.Screen(COLUMNS, ROWS)
+    stream = pyte.ByteStream(screen)
+    counts: list[tuple[int, int | None]] = []
+    for t_ns, data in chunks:
+        stream.feed(UNKNOWN_TO_PYTE.sub(b"", data))
+        line = next(
+            (text for text in screen.display if "interval ms" in text and " n " in text), ""
+        )
+        found = re.search(r" n ([0-9,]+)", line)
+        counts.append((t_ns, int(found[1].replace(",", "")) if found else None))
+    return counts
 
 
 if __name__ == "__main__":
