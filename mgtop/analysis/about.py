@@ -24,6 +24,8 @@ class About:
         self.end: r.SessionEnd | None = None
         self.hello: r.Hello | None = None
         self.cores: int | None = None
+        self.driver: str | None = None
+        self.cuda: str | None = None
 
     def feed(self, record: r.AnyRecord) -> None:
         """Take the next record."""
@@ -39,6 +41,9 @@ class About:
             self.exit = record
         elif isinstance(record, r.SessionEnd):
             self.end = record
+        elif isinstance(record, r.GpuDevice):
+            self.driver = record.driver or self.driver
+            self.cuda = record.cuda or self.cuda
         elif isinstance(record, r.HostCpu):
             self.cores = record.cores
         elif isinstance(record, r.Hello) and (self.hello is None or record.torch is not None):
@@ -101,6 +106,7 @@ class About:
         known = self.start.environment if self.start is not None else {}
         names = ("os", "kernel", "driver", "cuda", "cpu", "container")
         texts = {name: str(known[name]) for name in names if known.get(name) is not None}
+        texts |= {k: v for k, v in (("driver", self.driver), ("cuda", self.cuda)) if v is not None}
         ram = known.get("ram_mib")
         return Environment(
             **texts,

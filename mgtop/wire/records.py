@@ -355,6 +355,9 @@ class GpuDevice(Record, frozen=True, tag=48):
     ordinals: list[int] = []
     mig: bool = False
     unified: bool = False
+    driver: str | None = None
+    """Version of the driver; ``cuda``: newest CUDA that it runs."""
+    cuda: str | None = None
 
 
 class GpuMemory(Record, frozen=True, tag=49):

@@ -20,6 +20,7 @@ _GONE = {
     2: "the driver refuses the call (invalid argument)",
     3: "not supported by this GPU or driver",
     4: "no permission",
+    12: "no NVIDIA driver on this machine (libnvidia-ml.so.1 is missing)",
     13: "this driver is too old: it lacks the function",
     25: "this driver has another version of the structure",
     26: "the driver has dropped the call",

@@ -30,7 +30,9 @@ class Device:
         """Whether this is a MIG instance."""
         return self.parent is not None
 
-    def record(self, t_ns: int, ordinals: Sequence[int]) -> GpuDevice:
+    def record(
+        self, t_ns: int, ordinals: Sequence[int], driver: str | None, cuda: str | None
+    ) -> GpuDevice:
         """The device as a log record."""
         return GpuDevice(
             t_ns=t_ns,
@@ -42,6 +44,8 @@ class Device:
             ordinals=list(ordinals),
             mig=self.mig,
             unified=self.unified,
+            driver=driver,
+            cuda=cuda,
         )
 
 

@@ -102,7 +102,7 @@ class NvmlSampler(Sampler):
         ordinals = cuda_ordinals(self.devices, self._target_environment())
         for device in self.devices:
             mine = [ordinal for ordinal, gpu in ordinals.items() if gpu == device.gpu]
-            self._records.append(device.record(now_ns, mine))
+            self._records.append(device.record(now_ns, mine, self.driver, self.cuda))
 
     def _plan(self, device: Device) -> list[Reading]:
         """The readings of one device.

@@ -245,7 +245,7 @@ def test_a_driver_that_hangs_holds_up_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "word"), [(9, "not loaded"), (12, "NVML"), (18, "versions differ")]
+    ("error", "word"), [(9, "not loaded"), (12, "no NVIDIA driver"), (18, "versions differ")]
 )
 def test_no_driver_is_one_line(error: int, word: str) -> None:
     driver = Replay(TRAFFIC, time.monotonic_ns)
