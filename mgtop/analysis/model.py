@@ -102,7 +102,8 @@ class Model:
         request, interval = taken
         store = self.channels.store
         if interval is not None:
-            store.add("interval", frame.t_ns, interval.duration_ns / 1e6)
+            lasted_ms = interval.duration_ns / 1e6
+            store.add_span("interval", interval.begin_ns, frame.t_ns, lasted_ms)
         slack = request.player.slack_ns(frame.t_ns) if request.player is not None else None
         if slack is not None:
             store.add("slack", frame.t_ns, slack / 1e6)

@@ -42,8 +42,11 @@ class _Ring:
         self.complete = True
         """Nothing was forgotten yet."""
 
-    def put(self, first: int, last: int, value: float) -> None:
-        """Merge a value into the buckets from number ``first`` to ``last``."""
+    def put(self, first: int, last: int, value: float, held: bool = False) -> None:
+        """Merge a value into the buckets from number ``first`` to ``last``.
+
+        ``held``: an older reading still in force, not one of these times.
+        """
         if self.newest < 0:
             self.newest = self.oldest = first
         elif last > self.newest:
@@ -57,7 +60,8 @@ class _Ring:
                 self.low[at] = value
             elif value > self.high[at]:
                 self.high[at] = value
-            self.last[at] = value
+            if not held:
+                self.last[at] = value
         self.oldest = max(min(self.oldest, first), self.newest - self.size + 1)
 
     def _advance(self, to: int) -> None:
@@ -101,12 +105,21 @@ class _Channel:
                 held = min((before + self.hold_ns) // ring.width_ns, bucket - 1)
                 first = before // ring.width_ns + 1
                 if held >= first:
-                    ring.put(first, held, self.value)
+                    ring.put(first, held, self.value, held=True)
             if ring.newest < 0 or bucket > ring.newest - ring.size:  # else: forgotten already
                 ring.put(bucket, bucket, value)
         if before is None or t_ns >= before:
             self.t_ns, self.value, self.period_ns = t_ns, value, period_ns
             self.hold_ns = STALE_PERIODS * period_ns if period_ns else 0
+
+    def cover(self, begin_ns: int, end_ns: int, value: float) -> None:
+        """Something lasted from ``begin_ns`` to ``end_ns``: all buckets under it show it."""
+        self.add(end_ns, value, None)
+        for ring in self.rings:
+            first, last = begin_ns // ring.width_ns, (end_ns - 1) // ring.width_ns
+            first = max(first, ring.oldest)
+            if first <= last <= ring.newest:
+                ring.put(first, last, value)
 
 
 class Store:
@@ -128,6 +141,13 @@ class Store:
         if channel is None:
             channel = self._channels[key] = _Channel()
         channel.add(t_ns, value, period_ns)
+
+    def add_span(self, key: str, begin_ns: int, end_ns: int, value: float) -> None:
+        """Add a value of something that lasted, as an interval: it fills its whole time."""
+        channel = self._channels.get(key)
+        if channel is None:
+            channel = self._channels[key] = _Channel()
+        channel.cover(begin_ns, end_ns, value)
 
     def describe(
         self, key: str, unit: str, limit: float | None = None, reason: str | None = None

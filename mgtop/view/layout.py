@@ -14,7 +14,7 @@ class Layout:
     """Rows of each part.
 
     Attributes:
-        header: lines above the charts (1–3).
+        header: lines above the charts (1–4).
         charts: rows of each chart below its title; 0: the title alone.
         readouts: lines of figures.
         tails: lines of the list of late frames.
@@ -40,13 +40,13 @@ def lay_out(height: int, filled: Sequence[bool]) -> Layout:
     The first chart is the most important one and gets twice the rows of the others.
     """
     charts = [1 if shown else 0 for shown in filled]
-    header, readouts, tails, detail = (3, 2, 2, 0) if height >= 20 else (2, 1, 1, 0)
+    header, readouts, tails, detail = (4, 2, 2, 0) if height >= 22 else (2, 1, 1, 0)
 
     def left() -> int:
         return height - Layout(header, tuple(charts), readouts, tails, detail).rows
 
     if left() < 0:
-        header = 1
+        header = min(header, 2)
     for number in reversed(range(len(charts))):
         if left() < 0:
             charts[number] = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,9 +42,11 @@ class Status:
 
 
 def header_rows(view: LiveView, status: Status, width: int, height: int) -> Rows:
-    """Up to three lines: run and state; command and parameters; the verdict."""
-    rows = [_state_row(view, status, width), _target_row(view, width), _verdict_row(view, width)]
-    return rows[:height] if height >= 3 else [rows[0], rows[2]][:height]
+    """Run and state; command and parameters; the verdict, on as many lines as are left."""
+    rows = [_state_row(view, status, width)]
+    if height >= 3:
+        rows.append(_target_row(view, width))
+    return rows + _verdict_rows(view, width, height - len(rows))
 
 
 def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
@@ -102,39 +105,42 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
     return line(width, [(left, "dim"), (f"  {params}", "text")])
 
 
-def _verdict_row(view: LiveView, width: int) -> list[Run]:
+def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
+    """The verdict in plain words; with one line, what matters most of it."""
+    if height <= 0:
+        return []
     verdict = view.summary.verdict
     band = "good" if verdict.code == "steady" else "dim" if verdict.code == "undecided" else "warn"
     text = clean(verdict.text) or "Nothing to say yet."
-    return line(width, [(" ▶ ", band), (text, band)])
+    cause = find_cause(verdict.cause)
+    if len(text) + 3 > width * height and cause is not None:
+        text = f"{verdict.code}: mostly {cause.name} ({cause.summary})"
+    lines = textwrap.wrap(text, width - 3)[:height]
+    rows = [line(width, [("   " if n else " ▶ ", band), (t, band)]) for n, t in enumerate(lines)]
+    return rows + [text_row(width) for _ in range(height - len(rows))]
 
 
 def readout_rows(view: LiveView, width: int, height: int) -> Rows:
     """The figures: intervals, first frame; pace, slack and playout."""
     summary = view.summary
     interval, first, playout = summary.interval_ms, summary.first_frame_ms, summary.playout
-    one: list[Piece] = [(" interval ms ", "dim")]
+    one: list[Piece] = [(" interval ms", "dim")]
     for name, value in (("P50", interval.p50), ("P95", interval.p95), ("P99", interval.p99)):
         one += [(f" {name} ", "dim"), (ms(value), "strong")]
     one += [(" max ", "dim"), (ms(interval.max), "strong"), (f" n {interval.count:,}", "dim")]
-    if first.count:
-        one += [("   first frame ", "dim"), (ms(first.p50), "strong")]
-        if first.preprocess_p50 is not None:
-            parts = (
-                f" = {ms(first.preprocess_p50)} preprocessing + {ms(first.sampling_p50)} sampling"
-            )
-            one.append((parts, "dim"))
-    else:
-        one += [("   first frame ", "dim"), ("n/a", "dim")]
+    one += [("  first ", "dim"), (ms(first.p50), "strong")]
+    if first.preprocess_p50 is not None:
+        one.append(
+            (f" = {ms(first.preprocess_p50)} pre + {ms(first.sampling_p50)} sampling", "dim")
+        )
     two: list[Piece] = [(" fps ", "dim"), (number(summary.fps), "strong")]
     if playout.target_fps:
-        two += [(f" of {number(playout.target_fps, 3)}", "dim")]
+        two += [(f"/{number(playout.target_fps, 3)}", "dim")]
     two += [("  slack ", "dim"), (_slack(view), "strong")]
     two += [("  underruns ", "dim"), _counted(playout.underruns)]
-    two += [("  stood still ", "dim"), _stall(playout.stall_ms_per_s)]
+    two += [("  stalls ", "dim"), _stall(playout.stall_ms_per_s)]
     tails = summary.tails
-    two += [("  late frames ", "dim"), _counted(tails.count)]
-    two += [(f" lost {ms(tails.lost_ms)} ms", "dim")]
+    two += [("  late ", "dim"), _counted(tails.count), (f" lost {ms(tails.lost_ms)} ms", "dim")]
     observer = summary.observer.cpu_percent
     if observer is not None:
         two.append((f"  mgtop {observer:.1f} % CPU", "dim"))
@@ -173,7 +179,7 @@ def tail_rows(
     """
     marks = list(reversed(view.tails))
     count = view.summary.tails.count
-    shown = f" late frames in view: {len(marks)} of {count}" if count else " no late frames"
+    shown = f"  {len(marks)} of {count} in view" if count else "  no late frames"
     rows: Rows = [line(width, [(fit(HEADING, min(width, 58)), "title_dim"), (shown, "dim")])]
     first = 0
     if selected is not None:
