@@ -49,9 +49,9 @@ def main() -> None:
         smi = subprocess.Popen(
             [*SMI, "--format=csv,noheader,nounits"], stdout=subprocess.PIPE, text=True
         )
+        mgtop = [sys.executable, "-m", "mgtop", "run", "--headless", "--out", f"{name}/s", "--"]
         subprocess.run(
-            [sys.executable, "-m", "mgtop", "run", "--headless", "--out", name + "/s", "--"]
-            + [sys.executable, str(folder / "w.py"), str(seconds)],
+            [*mgtop, sys.executable, str(folder / "w.py"), str(seconds)],
             check=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
