@@ -47,7 +47,7 @@ class Channels:
         self._charted = Charted(self.store, self.devices, self.sources)
         self._processes: dict[int, ProcessLog] = {}
         self._profile: Profile | None = None
-        self._takes: dict[type, Callable[[Any], None]] = {
+        own: dict[type, Callable[[Any], None]] = {
             r.SessionStart: self._session_start,
             r.FrameEmit: self._frame,
             r.Span: self._span,
@@ -74,18 +74,19 @@ class Channels:
             r.Pressure: lambda record: self.host.pressure.add(record.t_ns, record),
             r.ObserverCall: lambda record: self.host.observer_calls.add(record.t_ns, record),
         }
+        self._takes: dict[type, list[Callable[[Any], None]]] = {}
+        # In this order: the rest reads from the devices and sources.
+        for takes in (own, self._charted.takes(), self.memory.takes(), self.usage.takes()):
+            for kind, take in takes.items():
+                self._takes.setdefault(kind, []).append(take)
 
     def feed(self, record: r.AnyRecord) -> None:
         """Take the next record."""
         if record.t_ns > self.newest_ns:
             self.newest_ns = record.t_ns
-        take = self._takes.get(type(record))
-        if take is not None:
-            take(record)
         self._profile = None
-        self._charted.feed(record)
-        self.memory.feed(record)
-        self.usage.feed(record)
+        for take in self._takes.get(type(record), ()):
+            take(record)
 
     def covered_ns(self) -> dict[str, int]:
         """Watermark of each source that lives: all of it up to that time has been fed."""
@@ -136,7 +137,7 @@ class Channels:
         stream, _ = self.streams.add(record)
         if len(stream.emits) > SETTLED:
             self._settle(stream.emits[-1 - SETTLED])
-        if len(stream.emits) % 16 == 0:
+        if stream.added % 16 == 0:
             self._forget(stream)
 
     def _span(self, record: r.Span) -> None:

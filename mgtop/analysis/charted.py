@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mgtop.analysis.devices import Device, Devices
 from mgtop.analysis.series import Store
 from mgtop.analysis.sources import Sources
 from mgtop.wire.records import (
-    AnyRecord,
     GpuDevice,
     GpuMemory,
     GpuProcess,
@@ -32,21 +34,20 @@ class Charted:
         self._utilisation: dict[int, str] = {}
         self._untold: set[int] = set()
 
-    def feed(self, record: AnyRecord) -> None:
-        """Take the next record; the devices have it already."""
-        if isinstance(record, GpuMemory):
-            key = f"vram:{record.gpu}"
-            self._store.add(key, record.t_ns, record.used_bytes / MIB, _held(self._period("nvml")))
-        elif isinstance(record, HostCpu):
-            self._host_cpu(record)
-        elif isinstance(record, GpuUtilisation):
-            self._gpu(record)
-        elif isinstance(record, GpuProcess):
-            self._process(record)
-        elif isinstance(record, GpuDevice):
-            self._device(self._devices.of(record.gpu))
-        elif isinstance(record, SourceState):
-            self._source(record)
+    def takes(self) -> dict[type, Callable[[Any], None]]:
+        """What to call with which records; the devices and sources must have them already."""
+        return {
+            GpuMemory: self._memory,
+            HostCpu: self._host_cpu,
+            GpuUtilisation: self._gpu,
+            GpuProcess: self._process,
+            GpuDevice: lambda record: self._device(self._devices.of(record.gpu)),
+            SourceState: self._source,
+        }
+
+    def _memory(self, record: GpuMemory) -> None:
+        key = f"vram:{record.gpu}"
+        self._store.add(key, record.t_ns, record.used_bytes / MIB, _held(self._period("nvml")))
 
     def _period(self, source: str) -> int | None:
         state = self._sources.last(source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from statistics import median
+from statistics import median_low
 
 from mgtop.analysis.recent import Recent
 from mgtop.wire.records import Cgroup, HostThread, ObserverCall, Pressure
@@ -64,4 +64,4 @@ def _usual_rate(log: Recent[HostThread]) -> float:
         and after.run_delay_ns is not None
         and after.t_ns > before.t_ns
     ]
-    return max(0.0, median(rates)) if rates else 0.0
+    return max(0.0, median_low(rates)) if rates else 0.0

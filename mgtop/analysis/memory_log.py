@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from mgtop.analysis.devices import Device, Devices
+from mgtop.analysis.recent import Recent
 from mgtop.analysis.stages import Stages
 from mgtop.analysis.summary import Stage
 from mgtop.config.structs import AnalysisSettings
@@ -15,6 +17,9 @@ from mgtop.wire import records as r
 
 SETTLE_NS = 1_000_000_000
 """Readings wait this long for the events that say which stage they belong to."""
+SAME_WAY_NS, OTHER_WAY_NS = 200_000_000, 5_000_000_000
+"""Two out-of-memory errors so near each other, seen in the same or another way, are one."""
+MOST_PENDING = 64
 POINTS = 512
 """Readings at emits that the shape is judged by; beyond, every other one is dropped."""
 QUICK_NS = 250_000_000
@@ -63,6 +68,8 @@ class Oom(msgspec.Struct, frozen=True):
     stage: Stage
     frame: int | None
     message: str
+    seen: frozenset[str]
+    """How it was seen: ``raised``, ``printed``, ``counted``."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -89,16 +96,12 @@ class GpuLog:
         self.readings: dict[str, tuple[int | None, int | None]] = {}
         """Turn → (process bytes, reserved bytes) in force then."""
         self.framework_peak = 0
-        self.reserved: int | None = None
+        self.reserved: Recent[int] = Recent(256)
+        """What the allocator held, when last read."""
         self.in_use: dict[str, int] = {}
         """Newest driver readings: ``process`` and ``device`` bytes."""
         self._recent: deque[tuple[int, int]] = deque()
         self._fallen_ns = 0
-
-    def read(self, t_ns: int, what: str, value: int) -> None:
-        """Take a driver's reading."""
-        self.in_use[what] = value
-        self.pending.append(Sample(t_ns, what, value))
 
     def note(self, stage: Stage, sample: Sample) -> None:
         """Count a reading in its stage."""
@@ -165,10 +168,14 @@ class MemoryLog:
         self._waiting_turns: list[tuple[int, str]] = []
         self._counters: dict[tuple[int, int], tuple[int, int, int]] = {}
         """(process, device) → retries at first, retries now, ooms now."""
-        self._takes: dict[type, Any] = {
-            r.FrameEmit: self._frame,
-            r.RequestReceived: self._request,
-            r.Load: self._load,
+
+    def takes(self) -> dict[type, Callable[[Any], None]]:
+        """What to call with which records; the devices must have them already."""
+        return {
+            r.FrameEmit: self._with_stage(self._frame),
+            r.RequestReceived: self._with_stage(self._request),
+            r.Load: self._with_stage(self._load),
+            r.StreamEnd: self._with_stage(lambda record: None),
             r.TorchMemory: self._torch,
             r.GpuMemory: self._device,
             r.GpuProcess: self._process,
@@ -176,20 +183,22 @@ class MemoryLog:
             r.Failure: self._failure,
         }
 
-    def feed(self, record: r.AnyRecord) -> None:
-        """Take the next record; the devices have it already."""
-        stage = self.stages.current
-        self.stages.feed(record)
-        if self.stages.current != stage:
-            # What is in use at the turn belongs to both stages, written anew or not.
-            for log in self.gpus.values():
-                log.pending.extend(
-                    Sample(record.t_ns, what, value) for what, value in log.in_use.items()
-                )
-        take = self._takes.get(type(record))
-        if take is not None:
+    def _with_stage(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """For records that may change the stage."""
+
+        def taken(record: Any) -> None:
+            stage = self.stages.current
+            self.stages.feed(record)
+            if self.stages.current != stage:
+                # What is in use at the turn belongs to both stages, written anew or not.
+                for log in self.gpus.values():
+                    log.pending.extend(
+                        Sample(record.t_ns, what, value) for what, value in log.in_use.items()
+                    )
             take(record)
             self._flush(record.t_ns - SETTLE_NS)
+
+        return taken
 
     @property
     def retries(self) -> int | None:
@@ -236,7 +245,8 @@ class MemoryLog:
         first, _, ooms = self._counters.get(key, (record.retries, 0, record.ooms))
         self._counters[key] = (first, record.retries, record.ooms)
         if record.ooms > ooms:
-            self._add_oom(record.t_ns, record.proc, "the allocator counted an out-of-memory error")
+            message = "the allocator counted an out-of-memory error"
+            self._add_oom(record.t_ns, record.proc, "counted", message)
         log = self._of(self.gpu_of(record.device))
         # The peak is never reset: where it rose, it was reached since the last reading.
         allocated = record.allocated_bytes
@@ -244,15 +254,14 @@ class MemoryLog:
             log.framework_peak = allocated = record.peak_bytes
         log.pending.append(Sample(record.t_ns, "allocated", allocated))
         log.pending.append(Sample(record.t_ns, "reserved", record.reserved_bytes))
-        log.reserved = record.reserved_bytes
+        log.reserved.add(record.t_ns, record.reserved_bytes)
         if record.emit >= 2:
             log.point(
                 Point(self.frames, record.t_ns, None, record.allocated_bytes, record.reserved_bytes)
             )
 
     def _device(self, record: r.GpuMemory) -> None:
-        log = self._of(record.gpu)
-        log.read(record.t_ns, "device", record.used_bytes)
+        log = self._read(record.gpu, record.t_ns, "device", record.used_bytes)
         total = self._devices.of(record.gpu).total_bytes
         least = max(
             self._thresholds.vram_drop_mib * MIB, self._thresholds.vram_drop_share * (total or 0)
@@ -266,23 +275,35 @@ class MemoryLog:
             return
         used = self._devices.of(record.gpu).target_bytes()
         if used is not None:
-            self._of(record.gpu).read(record.t_ns, "process", used)
+            self._read(record.gpu, record.t_ns, "process", used)
+
+    def _read(self, gpu: int, t_ns: int, what: str, value: int) -> GpuLog:
+        log = self._of(gpu)
+        log.in_use[what] = value
+        log.pending.append(Sample(t_ns, what, value))
+        if len(log.pending) > MOST_PENDING:
+            self._flush(t_ns - SETTLE_NS)
+        return log
 
     def _line(self, record: r.OutputLine) -> None:
         if record.kind == "oom":
-            self._add_oom(record.t_ns, 0, record.text)
+            self._add_oom(record.t_ns, 0, "printed", record.text)
 
     def _failure(self, record: r.Failure) -> None:
         if is_oom(record):
             message = f"{record.kind}: {record.text}" if record.text else record.kind
-            self._add_oom(record.t_ns, record.proc, message)
+            self._add_oom(record.t_ns, record.proc, "raised", message)
 
-    def _add_oom(self, t_ns: int, proc: int, message: str) -> None:
-        """One error is seen up to three ways: raised, printed, counted. It counts once."""
+    def _add_oom(self, t_ns: int, proc: int, how: str, message: str) -> None:
+        """One error can be raised, printed (in several lines) and counted; it counts once."""
         for i, known in enumerate(self.ooms):
-            if abs(known.t_ns - t_ns) <= 5_000_000_000:
-                if len(message) > len(known.message):
-                    self.ooms[i] = msgspec.structs.replace(known, message=message)
+            apart = SAME_WAY_NS if how in known.seen else OTHER_WAY_NS
+            if abs(known.t_ns - t_ns) <= apart:
+                self.ooms[i] = msgspec.structs.replace(
+                    known,
+                    seen=known.seen | {how},
+                    message=max(known.message, message, key=len),
+                )
                 return
         if len(self.ooms) >= 100:
             return
@@ -291,7 +312,7 @@ class MemoryLog:
         if stage in ("first_frame", "steady"):
             mine = [i for (p, _), i in self._next_frame.items() if proc in (0, p)]
             frame = mine[-1] if mine else None
-        self.ooms.append(Oom(t_ns, stage, frame, message))
+        self.ooms.append(Oom(t_ns, stage, frame, message, frozenset({how})))
 
     # ------------------------------------------------------------------------------ stages
 
@@ -326,11 +347,11 @@ class MemoryLog:
         return list(self._waiting_turns)
 
     def in_force(self, gpu: int, t_ns: int) -> tuple[int | None, int | None]:
-        """Process bytes at a time, and what the allocator held when last read."""
+        """Process bytes at a time of the last seconds, and what the allocator held then."""
         device = self._devices.by_index.get(gpu)
         process = _settled_bytes(device, t_ns) if device is not None else None
         log = self.gpus.get(gpu)
-        return process, log.reserved if log is not None else None
+        return process, log.reserved.at(t_ns) if log is not None else None
 
 
 def _settled_bytes(device: Device, t_ns: int) -> int | None:

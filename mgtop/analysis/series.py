@@ -27,6 +27,9 @@ LEVELS: tuple[tuple[int, int], ...] = (
 STALE_PERIODS = 3
 
 
+_EMPTY = array("f", [nan]) * max(size for _, size in LEVELS)
+
+
 class _Ring:
     """Buckets of one width; those that fall out of the ring are forgotten."""
 
@@ -65,9 +68,15 @@ class _Ring:
         self.oldest = max(min(self.oldest, first), self.newest - self.size + 1)
 
     def _advance(self, to: int) -> None:
-        for bucket in range(max(self.newest + 1, to - self.size + 1), to + 1):
-            at = bucket % self.size
-            self.low[at] = self.high[at] = self.last[at] = nan
+        number = min(to - self.newest, self.size)
+        begin = (to - number + 1) % self.size
+        until_end = min(number, self.size - begin)
+        for first, count in ((begin, until_end), (0, number - until_end)):
+            if count:
+                empty = _EMPTY[:count]
+                self.low[first : first + count] = empty
+                self.high[first : first + count] = empty
+                self.last[first : first + count] = empty
         self.newest = to
         if to - self.size + 1 > self.oldest:
             self.oldest = to - self.size + 1

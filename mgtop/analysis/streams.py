@@ -46,6 +46,7 @@ class Stream:
         self.proc, self.request = proc, request
         self.emits: deque[Emit] = deque(maxlen=HISTORY + 8)
         self.by_number: dict[int, Emit] = {}
+        self.added = 0
         self.ended = False
         self.next_index = 0
         """Index of the frame that comes next."""
@@ -55,6 +56,7 @@ class Stream:
         before = self.emits[-1].frame if self.emits else None
         follows = before is not None and frame.emit == before.emit + 1 and frame.t_ns >= before.t_ns
         emit = Emit(frame, before if follows else None)
+        self.added += 1
         if len(self.emits) == self.emits.maxlen:
             self.by_number.pop(self.emits[0].frame.emit, None)
         self.emits.append(emit)
@@ -68,14 +70,18 @@ class Streams:
 
     def __init__(self) -> None:
         self._streams: dict[tuple[int, int, int], Stream] = {}
+        self._latest: dict[tuple[int, int], Stream] = {}
 
     def add(self, frame: FrameEmit) -> tuple[Stream, Emit]:
         """Add an emit to its stream. Routes do not mix: each is a stream of its own."""
         key = (frame.proc, frame.request, frame.route)
         stream = self._streams.pop(key, None) or Stream(frame.proc, frame.request)
         self._streams[key] = stream  # now the youngest
+        self._latest[frame.proc, frame.request] = stream
         if len(self._streams) > MOST_STREAMS:
-            del self._streams[next(iter(self._streams))]
+            oldest = self._streams.pop(next(iter(self._streams)))
+            if self._latest.get((oldest.proc, oldest.request)) is oldest:
+                del self._latest[oldest.proc, oldest.request]
         return stream, stream.add(frame)
 
     def of(self, proc: int) -> list[Stream]:
@@ -88,10 +94,7 @@ class Streams:
 
     def latest(self, proc: int, request: int) -> Stream | None:
         """The stream of a request that spoke last, whatever its route."""
-        for stream in self.of(proc):
-            if stream.request == request:
-                return stream
-        return None
+        return self._latest.get((proc, request))
 
 
 def usual(emits: Iterable[tuple[int, Quantities]], name: str, count: int) -> float | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from mgtop.analysis.charted import REPEAT_NS, tree_percent
 from mgtop.analysis.devices import Devices
 from mgtop.analysis.series import STALE_PERIODS
 from mgtop.wire.records import (
-    AnyRecord,
     FrameEmit,
     GpuUtilisation,
     HostCpu,
@@ -18,6 +20,7 @@ from mgtop.wire.records import (
 )
 
 MOST_STEPS = 100_000
+MOST_PROCESSES = 1_024
 
 
 class Shares:
@@ -103,28 +106,26 @@ class Usage:
         self._spoken = False
         self._emits: dict[tuple[int, int], FrameEmit] = {}
 
-    def feed(self, record: AnyRecord) -> None:
-        """Take the next record."""
-        if isinstance(record, FrameEmit):
-            self._frame(record)
-        elif isinstance(record, RequestReceived):
-            self._begin(record.proc, record.request)
-        elif isinstance(record, StreamEnd):
-            self._open.discard((record.proc, record.request))
-        elif isinstance(record, GpuUtilisation):
-            shares = self.gpus.setdefault(record.gpu, {}).setdefault(record.source, GpuShares())
-            shares.add(record, self.running)
-        elif isinstance(record, HostCpu):
-            self._host(record)
-        elif isinstance(record, Pulse):
-            if record.proc in self.pulses or len(self.pulses) < 1024:
-                self.pulses[record.proc] = record
-        elif isinstance(record, Loss):
-            if record.proc in self.losses or len(self.losses) < 1024:
-                self.losses[record.proc] = record
-        elif isinstance(record, Observer):
-            first = self.observers[0] if self.observers is not None else record
-            self.observers = (first, record)
+    def takes(self) -> dict[type, Callable[[Any], None]]:
+        """What to call with which records."""
+        return {
+            FrameEmit: self._frame,
+            RequestReceived: lambda record: self._begin(record.proc, record.request),
+            StreamEnd: lambda record: self._open.discard((record.proc, record.request)),
+            GpuUtilisation: self._gpu,
+            HostCpu: self._host,
+            Pulse: lambda record: _keep(self.pulses, record),
+            Loss: lambda record: _keep(self.losses, record),
+            Observer: self._observer,
+        }
+
+    def _gpu(self, record: GpuUtilisation) -> None:
+        shares = self.gpus.setdefault(record.gpu, {}).setdefault(record.source, GpuShares())
+        shares.add(record, self.running)
+
+    def _observer(self, record: Observer) -> None:
+        first = self.observers[0] if self.observers is not None else record
+        self.observers = (first, record)
 
     @property
     def running(self) -> bool:
@@ -163,3 +164,11 @@ class Usage:
             self.process.add(process, time)
             if record.quota_cores:
                 self.quota.add(process / record.quota_cores, time)
+
+
+ByProcess = TypeVar("ByProcess", Pulse, Loss)
+
+
+def _keep(newest: dict[int, ByProcess], record: ByProcess) -> None:
+    if record.proc in newest or len(newest) < MOST_PROCESSES:
+        newest[record.proc] = record

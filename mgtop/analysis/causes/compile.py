@@ -27,8 +27,10 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
     """Time in compilations; else their count."""
     profile = channels.profile(window)
     compilations = profile.split.compilations
-    if compilations:
-        began_ns = min(begin for begin, _ in compilations)
+    # A counter that stepped for compilations whose times are told says nothing more.
+    told = profile.log.compilations.between(window.begin_ns, window.end_ns)
+    if compilations or told:
+        began_ns = min((begin for begin, _ in compilations), default=None)
         return timed(window, profile, "compile", source=CALLBACKS, began_ns=began_ns)
     started = profile.beyond("compiles")
     if started:
