@@ -1,21 +1,38 @@
-"""``mgtop run --headless`` typed into a real terminal: its keys go where they should."""
+"""``mgtop run`` typed into a real terminal: keys go where they should, and a lost terminal
+harms neither the program nor its recording."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mgtop.record.status import Status, read_status
+from mgtop.session.reader import LogReader
+from mgtop.wire.records import FrameEmit
+
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parent.parent.parent
+ANSWERS = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[c": b"\x1b[?62;22c"}
+FRAMES = """
+import time
+from mgtop import probe
+with probe.request("7f3a", fps=25) as request:
+    for _ in range(100):
+        time.sleep(0.04)
+        request.frame()
+"""
 
 
 class Terminal:
@@ -31,6 +48,8 @@ class Terminal:
                 MGTOP_RUNTIME=str(folder / "runtime"),
                 PYTHONPATH=str(ROOT),
             )
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.execv(sys.executable, [sys.executable, "-m", "mgtop", *arguments])
 
     def type(self, keys: bytes) -> None:
@@ -50,6 +69,9 @@ class Terminal:
         except OSError:  # the other side is closed
             return False
         self.seen += data
+        for query, answer in ANSWERS.items():
+            if query in data:
+                os.write(self._master, answer)
         return bool(data)
 
     def exit_code(self, seconds: float = 8) -> int:
@@ -64,8 +86,14 @@ class Terminal:
                 return os.waitstatus_to_exitcode(status)
         raise AssertionError(self.seen)
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
+        """The terminal goes away, as when an SSH connection drops."""
         os.close(self._master)
+        self._master = -1
+
+    def close(self) -> None:
+        if self._master >= 0:
+            os.close(self._master)
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -100,3 +128,50 @@ def test_control_c_interrupts_the_program(tmp_path: Path, terminals: list[Termin
     assert terminal.exit_code() == 130
     assert b"KeyboardInterrupt" in terminal.seen  # the program's own, not ours
     assert terminal.seen.count(b"Traceback") == 1
+
+
+def session_of(folder: Path) -> Path:
+    return next((folder / "state" / "mgtop" / "sessions").iterdir())
+
+
+def status_of(folder: Path) -> Status:
+    status = read_status(session_of(folder))
+    assert status is not None
+    return status
+
+
+def until_ended(folder: Path, seconds: float = 9) -> None:
+    deadline = time.monotonic() + seconds
+    while status_of(folder).state != "ended":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def frames_of(folder: Path) -> int:
+    return len([r for r in LogReader(session_of(folder)).poll() if isinstance(r, FrameEmit)])
+
+
+def test_a_lost_terminal_loses_nothing(tmp_path: Path, terminals: list[Terminal]) -> None:
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", FRAMES)
+    terminals.append(terminal)
+    terminal.wait_for(b"interval")
+    terminal.hang_up()
+    assert status_of(tmp_path).state == "recording"
+    until_ended(tmp_path)
+    assert status_of(tmp_path).target_code == 0
+    assert frames_of(tmp_path) == 100
+
+
+def test_leaving_the_screen_twice_by_control_c_leaves_the_program(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", FRAMES)
+    terminals.append(terminal)
+    terminal.wait_for(b"interval")
+    terminal.type(b"\x03")
+    terminal.wait_for(b"again")
+    terminal.type(b"\x03")
+    assert terminal.exit_code() == 0
+    assert b"Recording goes on" in terminal.seen
+    until_ended(tmp_path)
+    assert frames_of(tmp_path) == 100
