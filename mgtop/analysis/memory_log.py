@@ -17,6 +17,8 @@ from mgtop.wire import records as r
 
 SETTLE_NS = 1_000_000_000
 """Readings wait this long for the events that say which stage they belong to."""
+WAYS = ("raised", "printed", "counted")
+"""How an out-of-memory error is seen, the way whose message says most first."""
 SAME_WAY_NS, OTHER_WAY_NS = 200_000_000, 5_000_000_000
 """Two out-of-memory errors so near each other, seen in the same or another way, are one."""
 MOST_PENDING = 64
@@ -69,7 +71,7 @@ class Oom(msgspec.Struct, frozen=True):
     frame: int | None
     message: str
     seen: frozenset[str]
-    """How it was seen: ``raised``, ``printed``, ``counted``."""
+    """Of :data:`WAYS`."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -299,11 +301,12 @@ class MemoryLog:
         for i, known in enumerate(self.ooms):
             apart = SAME_WAY_NS if how in known.seen else OTHER_WAY_NS
             if abs(known.t_ns - t_ns) <= apart:
-                self.ooms[i] = msgspec.structs.replace(
-                    known,
-                    seen=known.seen | {how},
-                    message=max(known.message, message, key=len),
-                )
+                # The message of the way that says most; of several lines the longest.
+                best = min(WAYS.index(way) for way in known.seen)
+                rank = (-WAYS.index(how), len(message))
+                if rank > (-best, len(known.message)):
+                    known = msgspec.structs.replace(known, message=message)
+                self.ooms[i] = msgspec.structs.replace(known, seen=known.seen | {how})
                 return
         if len(self.ooms) >= 100:
             return

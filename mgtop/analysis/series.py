@@ -11,7 +11,7 @@ nothing is drawn across it. A reading without a period (an event) holds only at 
 from __future__ import annotations
 
 from array import array
-from math import isnan, nan
+from math import isfinite, isnan, nan
 
 from mgtop.analysis.live import Series
 
@@ -144,8 +144,10 @@ class Store:
         """Add one reading. ``period_ns``: when to expect the next one (None: an event).
 
         Readings of one key come in the order of time; one that comes late is still merged
-        into its bucket, but holds nothing.
+        into its bucket, but holds nothing. What is no finite number is left out.
         """
+        if not isfinite(value):
+            return
         channel = self._channels.get(key)
         if channel is None:
             channel = self._channels[key] = _Channel()

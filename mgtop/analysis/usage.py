@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, TypeVar
 
 from mgtop.analysis.charted import REPEAT_NS, tree_percent
@@ -34,8 +35,10 @@ class Shares:
         self._lowest: float | None = None
 
     def add(self, value: float, ns: int) -> None:
-        """Count ``ns`` at ``value`` (0 or more)."""
-        step = min(MOST_STEPS, max(0, round(value / self._step)))
+        """Count ``ns`` at ``value``; one that is no number of 0 or more is left out."""
+        if not 0 <= value < inf:
+            return
+        step = round(min(MOST_STEPS, value / self._step))
         self._ns[step] = self._ns.get(step, 0) + ns
         self._total += ns
         self._sum += value * ns

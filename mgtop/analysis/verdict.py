@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import median
 
-from mgtop.analysis import reasons
+from mgtop.analysis import reasons, shares
 from mgtop.analysis.causes import UNEXPLAINED, Cause, find_cause
 from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Verdict
@@ -23,8 +23,6 @@ from mgtop.config.structs import AnalysisSettings
 MEMORY_CAUSES = ("alloc_retry", "oom", "spill")
 FEW = 8
 """With fewer intervals than this, the sentence says that it rests on few."""
-SLOWER = 1.02
-"""Slower than the target by more than the clock's and the pace's own scatter."""
 STEEPER = 1.1
 """A median interval longer by this factor is taken to have grown with the steps."""
 
@@ -69,6 +67,10 @@ class _Judge:
     def __init__(self, summary: Summary, settings: AnalysisSettings) -> None:
         self.summary, self.settings = summary, settings
         self.thresholds = settings.thresholds
+        self.too_slow = shares.too_slow(summary)
+        self.gpu_idles = shares.gpu_idles(summary, self.thresholds)
+        self.supply_share = shares.of_supply(summary, self.thresholds)
+        self.memory_share = shares.of_memory(summary)
         self.judged = sum(quantiles.count for quantiles in summary.interval_ms_by_count.values())
         self.judged = max(self.judged, summary.interval_ms.count)
         ranked = sorted(
@@ -143,9 +145,9 @@ class _Judge:
             return None
         often = tails.count > max(1.0, self.thresholds.steady_tail_share * self.judged)
         cause = find_cause(self.leading)
-        shares = f"{plural(tails.count, 'late frame')} in {self.judged} lost {ms(tails.lost_ms)}"
+        lost = f"{plural(tails.count, 'late frame')} in {self.judged} lost {ms(tails.lost_ms)}"
         rhythm = "It stutters often" if often else "Steady rhythm with occasional stalls"
-        text = f"{rhythm}: {shares}; {self._why(cause)}."
+        text = f"{rhythm}: {lost}; {self._why(cause)}."
         code = "stalls"
         if often and self.leading in ("supply", "output"):
             code = self.leading
@@ -201,7 +203,7 @@ class _Judge:
     def memory_limit(self) -> Verdict | None:
         """Rule 2: memory at its limit, or the allocator asked again."""
         memory = self.summary.memory
-        share = self._memory_share()
+        share = self.memory_share
         if share is not None and share >= self.thresholds.memory_share:
             return self._memory(
                 f"GPU memory is nearly full ({percent(share)} at its peak): it will stall or "
@@ -225,7 +227,7 @@ class _Judge:
             steps = request.params.get("steps")
             if isinstance(steps, (int, float)) and request.interval_ms.p50 is not None:
                 by_steps.setdefault(float(steps), []).append(request.interval_ms.p50)
-        if len(by_steps) < 2 or not self._too_slow():
+        if len(by_steps) < 2 or not self.too_slow:
             return None
         rows = [(steps, median(found)) for steps, found in sorted(by_steps.items())]
         grows = all(a[1] < b[1] for a, b in pairwise(rows))
@@ -244,7 +246,11 @@ class _Judge:
 
     def budget(self) -> Verdict | None:
         """Rule 4: every frame is too slow for the target, with no stalls to blame."""
-        if not self._too_slow() or self._gpu_idles():
+        if (
+            not self.too_slow
+            or self.gpu_idles
+            or shares.of_supply(self.summary, self.thresholds) is not None
+        ):
             return None
         fps, target = self.summary.fps, self.summary.playout.target_fps
         made = f"{fps:.1f} fps" if fps is not None else "fewer"
@@ -265,8 +271,24 @@ class _Judge:
         )
 
     def supply(self) -> Verdict | None:
-        """Rule 5: memory is free, the GPU often waits, and the pace suffers or may."""
-        if not self._gpu_idles() or self.summary.playout.keeps_up is True:
+        """Rule 5: memory is free, the GPU often waits, and the pace suffers or may.
+
+        Where no GPU was read: supply takes a large share of intervals that are too long.
+        """
+        share = shares.of_supply(self.summary, self.thresholds) if self.too_slow else None
+        if share is not None:
+            return Verdict(
+                code="supply",
+                cause="supply",
+                text=f"It cannot keep up, and decode, resize and upload take {percent(share)} "
+                "of each interval.",
+                because=[*reasons.spans(self.summary), *reasons.rhythm(self.summary)],
+                next=[
+                    *self._remedies(find_cause("supply")),
+                    self._again("these spans and the median interval"),
+                ],
+            )
+        if not self.gpu_idles or self.summary.playout.keeps_up is True:
             return None
         busy = min(g.busy_share for g in self.summary.gpu if g.busy_share is not None)
         spans = {role_of(name): 0.0 for request in self.summary.requests for name in request.spans}
@@ -342,26 +364,6 @@ class _Judge:
             because=[*first, *reasons.memory(self.summary)],
             next=[*remedies, self._again("the memory curve and its peak's stage")],
         )
-
-    def _too_slow(self) -> bool:
-        summary = self.summary
-        if summary.rtf is not None:
-            return summary.rtf > SLOWER
-        return summary.playout.keeps_up is False
-
-    def _gpu_idles(self) -> bool:
-        shares = [gpu.busy_share for gpu in self.summary.gpu if gpu.busy_share is not None]
-        return bool(shares) and max(shares) < 1.0 - self.thresholds.idle_share
-
-    def _memory_share(self) -> float | None:
-        memory = self.summary.memory
-        used = memory.peak.mib
-        device = [s.device_mib for s in memory.stages.values() if s.device_mib is not None]
-        if device:  # what counts for the limit is what all programs use together
-            used = max([*device, *([used] if used is not None else [])])
-        if used is None or not memory.total_mib:
-            return None
-        return used / memory.total_mib
 
     def _frames_of(self, cause: str) -> str:
         total = self.summary.causes.get(cause)
