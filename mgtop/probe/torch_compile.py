@@ -23,7 +23,9 @@ def _never() -> bool:
 
 traces: Callable[[], bool] = _never
 """Whether torch is tracing the caller. Only torch's own function is known to its tracer as
-constant, so it stands here as soon as the program has imported torch."""
+constant, so it stands here as soon as the program has imported torch. It is the one that says
+False in all code that runs: ``is_compiling`` is True in every thread while one compiles, and
+frames of the others would be lost."""
 
 compiles: int = 0
 """Compilations, graph recordings and the like that have started."""
@@ -36,7 +38,9 @@ def register(modules: Mapping[str, Any]) -> None:
     """Ask for the callbacks, if Dynamo is there (torch 2.5 and later) and was not asked yet."""
     global _registered, traces
     if traces is _never:
-        traces = getattr(modules.get("torch.compiler"), "is_compiling", _never)
+        compiler = modules.get("torch.compiler")
+        older = getattr(compiler, "is_compiling", _never)  # torch 2.1
+        traces = getattr(compiler, "is_dynamo_compiling", older)
     if _registered:
         return
     handler = getattr(modules.get("torch._dynamo.callback"), "callback_handler", None)

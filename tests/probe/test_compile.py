@@ -61,6 +61,41 @@ def test_the_real_torch(programs: Any, pipe: Any) -> None:
     assert {event.torch for event in events if isinstance(event, Hello)} <= {None, version}
 
 
+BESIDE = """
+import threading, time
+from mgtop import probe
+import torch
+r = probe.request("a")
+began, go_on = threading.Event(), threading.Event()
+
+def backend(graph, inputs):
+    began.set()
+    assert go_on.wait(60)
+    return graph.forward
+
+compiled = torch.compile(lambda x: x * 3, backend=backend)
+model = threading.Thread(target=lambda: compiled(torch.ones(3)))
+model.start()
+assert began.wait(60)
+for n in range(3):
+    with r.span("encode"):
+        pass
+    r.frame()
+go_on.set()
+model.join()
+r.end(frames=3)
+"""
+
+
+def test_frames_of_a_thread_beside_one_that_compiles(programs: Any, pipe: Any) -> None:
+    """torch says that it compiles to every thread, but only one of them is being traced."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    programs.run(BESIDE, MGTOP_FIFO=str(pipe.path), MGTOP_PROBE="raise")
+    events = pipe.read()
+    assert sum(isinstance(event, FrameEmit) for event in events) == 3
+    assert sum(isinstance(event, Span) for event in events) == 3
+
+
 def test_the_probe_never_imports_torch(programs: Any, pipe: Any) -> None:
     source = """
 import sys
