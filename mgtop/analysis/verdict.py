@@ -373,8 +373,9 @@ class _Judge:
     def _why(self, cause: Cause | None) -> str:
         total = self.summary.causes.get(cause.name) if cause is not None else None
         if cause is None or total is None:
-            return "nothing that was recorded explains most of it"
-        return f"mostly {cause.summary} ({self._frames_of(cause.name)})"
+            return "nothing that was recorded explains the largest part"
+        share = f"{self._frames_of(cause.name)}, {ms(total.lost_ms)}"
+        return f"the main cause is {cause.summary} ({share})"
 
     @staticmethod
     def _remedies(cause: Cause | None) -> list[str]:

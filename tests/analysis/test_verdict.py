@@ -92,7 +92,7 @@ class TestStalls:
         assert (found.code, found.cause) == ("stalls", "gc")
         assert found.text == (
             "Steady rhythm with occasional stalls: 4 late frames in 478 lost 612 ms; "
-            "mostly Python garbage collection (4 of 4 late frames)."
+            "the main cause is Python garbage collection (4 of 4 late frames, 612 ms)."
         )
         assert "gc.freeze()" in found.next[0]
         assert "Measure again" in found.next[-1]
@@ -111,7 +111,7 @@ class TestStalls:
         assert (found.code, found.cause) == ("stalls", "unexplained")
         assert found.text == (
             "Steady rhythm with occasional stalls: 1 late frame in 4 lost 166 ms; "
-            "nothing that was recorded explains most of it."
+            "nothing that was recorded explains the largest part."
         )
         assert "spans" in found.next[0]
 
@@ -123,7 +123,7 @@ class TestStalls:
         }
         found = judge(session(tails=Tails(count=12, lost_ms=1_250.0), causes=causes))
         assert (found.code, found.cause) == ("stalls", "supply")
-        assert "(2 of 12 late frames)" in found.text
+        assert "(2 of 12 late frames, 900 ms)" in found.text
 
     def test_frequent_ones_say_so(self) -> None:
         found = judge(session(**tails(60, "gc")))

@@ -3,7 +3,8 @@
 A cause is a module of this package with
 
 - ``NAME``: as in reports; ``LETTER``: one letter for the screen, not used by another one;
-- ``SUMMARY``: what it means, in a few plain words; ``REMEDY``: what to change;
+- ``SUMMARY``: what it is, in a few plain words (as in *the main cause is …*);
+  ``REMEDY``: what to change;
 - ``ORDER``: claims are settled in this order, the innermost first. What a garbage
   collection inside a slow resize took is the collection's; supply gets what is left;
 - ``measure(window, channels)``: what it has to say about one long-tail frame, as a

@@ -18,7 +18,7 @@ from mgtop.wire.records import TorchMemory
 
 NAME = "alloc_retry"
 LETTER = "A"
-SUMMARY = "the GPU allocator released its cache and asked again"
+SUMMARY = "the GPU allocator releasing its cache"
 REMEDY = (
     "Set PYTORCH_ALLOC_CONF=expandable_segments:True, keep tensor sizes the same from frame "
     "to frame, and leave memory free: lower the resolution by one notch."

@@ -17,7 +17,7 @@ from mgtop.analysis.symptoms import gpu_idle
 
 NAME = "blocked"
 LETTER = "B"
-SUMMARY = "waited without working: a lock, I/O, the network or a sleep"
+SUMMARY = "waiting without working (a lock, I/O, the network, a sleep)"
 REMEDY = (
     "Find the wait in the emitting thread: a lock, a network or disk call, a sleep. `py-spy "
     "dump` in a stall names the line."

@@ -13,7 +13,7 @@ from mgtop.analysis.timed import timed
 
 NAME = "compile"
 LETTER = "K"
-SUMMARY = "torch compiled or tuned something again"
+SUMMARY = "recompilation by torch"
 REMEDY = (
     "Keep shapes, dtypes and step counts the same from frame to frame (or mark them dynamic), "
     "and run every shape once before the first request."

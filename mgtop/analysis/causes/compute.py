@@ -14,7 +14,7 @@ from mgtop.analysis.symptoms import gpu_idle
 
 NAME = "compute"
 LETTER = "C"
-SUMMARY = "the model itself took longer"
+SUMMARY = "longer steps of the model itself"
 REMEDY = (
     "Find what grows: the context or cache length, the number of steps, the size of the "
     "input. Fix it, or let it start at its full size."

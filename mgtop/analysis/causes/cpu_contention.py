@@ -15,7 +15,7 @@ from mgtop.wire.records import pid_of
 
 NAME = "cpu_contention"
 LETTER = "P"
-SUMMARY = "waited for a CPU core"
+SUMMARY = "waiting for a CPU core"
 REMEDY = (
     "Give the program cores of its own: fewer worker threads (OMP_NUM_THREADS), no other load "
     "on the machine, a larger CPU quota of its container."

@@ -14,7 +14,7 @@ from mgtop.analysis.memory_log import MIB
 
 NAME = "neighbour"
 LETTER = "N"
-SUMMARY = "another program used the GPU"
+SUMMARY = "another program on the GPU"
 REMEDY = "Stop the other program, or give each its own GPU."
 ORDER = 65
 

@@ -13,7 +13,7 @@ from mgtop.analysis.profile import Profile
 
 NAME = "oom"
 LETTER = "M"
-SUMMARY = "out of GPU memory"
+SUMMARY = "running out of GPU memory"
 REMEDY = (
     "Lower the resolution by one notch, then frames per batch and concurrency to 1, then "
     "shorten the state cache."

@@ -11,7 +11,7 @@ from mgtop.analysis.timed import spans
 
 NAME = "output"
 LETTER = "O"
-SUMMARY = "encoding or writing the frames took longer"
+SUMMARY = "slow encoding or writing"
 REMEDY = (
     "Encode and write in a thread of its own with a queue between, use a faster encoder "
     "setting, and check the disk, the pipe and whoever reads it."

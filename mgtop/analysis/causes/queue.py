@@ -13,7 +13,7 @@ from mgtop.analysis.timed import timed
 
 NAME = "queue"
 LETTER = "Q"
-SUMMARY = "a queue ran empty (or overflowed)"
+SUMMARY = "waiting at an empty queue"
 REMEDY = (
     "Let the producer run further ahead (a deeper prefetch queue, more workers), and look at "
     "what it waits for."

@@ -12,7 +12,7 @@ from mgtop.analysis.symptoms import memory_period_ns
 
 NAME = "spill"
 LETTER = "L"
-SUMMARY = "GPU memory spilled into system memory"
+SUMMARY = "GPU memory spilling into system memory"
 REMEDY = (
     "Lower the resolution by one notch until memory stays below the limit; switch the "
     "driver's fallback to system memory off."

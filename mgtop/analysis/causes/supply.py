@@ -13,7 +13,7 @@ from mgtop.analysis.timed import spans
 
 NAME = "supply"
 LETTER = "S"
-SUMMARY = "decode, resize or upload took longer"
+SUMMARY = "slow decode, resize or upload"
 REMEDY = (
     "Decode with several threads and ahead of need, resize on the GPU or in one call, upload "
     "from pinned memory with non_blocking=True."

@@ -18,7 +18,7 @@ from mgtop.wire.records import GpuThrottle
 
 NAME = "throttle"
 LETTER = "T"
-SUMMARY = "the GPU lowered its clocks"
+SUMMARY = "lowered GPU clocks"
 REMEDY = (
     "Look at the temperature, the power limit and the airflow; a lower power limit held all "
     "the time is steadier than one that is hit now and then."
