@@ -1,15 +1,19 @@
-"""The command that a configuration means: parameters filled in, the right Python, the folder."""
+"""The command that a configuration means: parameters filled in, the right Python."""
 
 from __future__ import annotations
 
 import os
-import string
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mgtop.config.load import ConfigError
+from mgtop.config.conda import conda_python
+from mgtop.config.errors import ConfigError
 from mgtop.config.structs import RunConfig
+
+_BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def resolve_command(config: RunConfig, path: str) -> list[str]:
@@ -31,30 +35,54 @@ def resolve_command(config: RunConfig, path: str) -> list[str]:
     return words
 
 
-def fill(word: str, params: Mapping[str, Any], path: str) -> str:
+def fill(word: str, params: Mapping[str, Any], path: str, key: str = "command") -> str:
     """One word of a command; ``{{`` and ``}}`` are literal braces.
 
+    A list is joined with commas; true and false are written as in YAML.
+
     Raises:
-        ConfigError: a name that is not among the parameters.
+        ConfigError: a name that is not among the parameters, or a value that is no text.
     """
-    filled = []
-    try:
-        parts = list(string.Formatter().parse(word))
-    except ValueError as error:
-        raise ConfigError(
-            f"{word!r}: {error} (write {{{{ for a brace)", path, key="command"
-        ) from None
-    for text, name, spec, conversion in parts:
-        filled.append(text)
+    if problem := problem_in(word, params):
+        raise ConfigError(problem, path, key=key)
+
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1)
+        return match.group()[0] if name is None else _text(params[name])
+
+    return _BRACES.sub(value, word)
+
+
+def problem_in(word: str, params: Mapping[str, Any]) -> str | None:
+    """What is wrong with the braces of a word; None: nothing."""
+    for match in _BRACES.finditer(word):
+        name, braces = match.group(1), match.group()
+        if len(braces) == 1:
+            return f"{word!r} has a lone {braces}; as text it is written {braces * 2}"
         if name is None:
             continue
-        if spec or conversion or name not in params:
-            known = ", ".join(params) or "none"
-            message = f"{{{name}}} is not one of params ({known})"
-            raise ConfigError(message, path, key="command")
+        if name not in params:
+            known = ", ".join(params) or "there are none"
+            hint = "" if re.fullmatch(r"[\w.-]+", name) else "; a { as text is written {{"
+            return f"{braces} is not among params ({known}){hint}"
         value = params[name]
-        filled.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
-    return "".join(filled)
+        parts = value if isinstance(value, list) else [value]
+        if any(isinstance(part, (dict, list)) or part is None for part in parts):
+            return f"{braces} has no value that fits in a command"
+    return None
+
+
+def filled(config: RunConfig) -> Iterator[tuple[str, str]]:
+    """Every text of a configuration that parameters are filled into, with its key."""
+    for n, word in enumerate(config.command):
+        yield f"command[{n}]", word
+    if config.smoke is not None:
+        for n, word in enumerate(config.smoke.command):
+            yield f"smoke.command[{n}]", word
+        yield "smoke.output", config.smoke.output
+    for n, hook in enumerate(config.frames.hooks):
+        if isinstance(hook.every, str):
+            yield f"frames.hooks[{n}].every", hook.every
 
 
 def resolve_python(config: RunConfig, path: str) -> str | None:
@@ -65,33 +93,33 @@ def resolve_python(config: RunConfig, path: str) -> str | None:
     """
     if config.python and config.conda:
         raise ConfigError("give python or conda, not both", path, key="conda")
-    if config.python:
-        python = Path(config.python).expanduser()
-        if not (python.is_file() and os.access(python, os.X_OK)):
-            raise ConfigError(f"{python} is not a program", path, key="python")
-        return str(python)
     if config.conda:
-        places = [root / "envs" / config.conda / "bin" / "python" for root in conda_roots()]
-        for place in places:
-            if place.is_file():
-                return str(place)
-        looked = ", ".join(str(place.parent.parent) for place in places) or "no conda was found"
-        raise ConfigError(
-            f"no environment {config.conda!r} (looked in {looked})", path, key="conda"
-        )
-    return None
+        python, looked = conda_python(config.conda)
+        if python is None:
+            message = f"there is no conda environment {config.conda!r} ({looked})"
+            raise ConfigError(message, path, key="conda")
+        return str(python)
+    if not config.python:
+        return None
+    if "/" not in config.python:
+        found = shutil.which(config.python)
+        if found is None:
+            raise ConfigError(f"{config.python} is not on the PATH", path, key="python")
+        return found
+    place = Path(config.python).expanduser()
+    if place.is_dir():
+        message = f"{place} is a folder; name the program, as {place}/bin/python"
+        raise ConfigError(message, path, key="python")
+    if not place.is_file():
+        raise ConfigError(f"{place} does not exist", path, key="python")
+    if not os.access(place, os.X_OK):
+        raise ConfigError(f"{place} cannot be executed", path, key="python")
+    return str(place)
 
 
-def conda_roots() -> list[Path]:
-    """Where conda environments can be, the likeliest first."""
-    roots: list[Path] = []
-    if exe := os.environ.get("CONDA_EXE"):
-        roots.append(Path(exe).parent.parent)
-    if prefix := os.environ.get("CONDA_PREFIX"):
-        found = Path(prefix)
-        roots.append(found.parent.parent if found.parent.name == "envs" else found)
-    home = Path.home()
-    names = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda")
-    roots += [home / name for name in names]
-    roots += [Path("/opt/conda"), Path("/opt/miniconda3")]
-    return [root for root in dict.fromkeys(roots) if (root / "envs").is_dir()]
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
