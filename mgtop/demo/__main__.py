@@ -5,29 +5,25 @@ Exit codes: 0 done, or stopped by SIGINT or SIGTERM; 2 wrong usage, or something
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from types import FrameType
 
+from mgtop import probe
 from mgtop.demo.errors import DemoError
+from mgtop.demo.needs import check_packages
 from mgtop.demo.options import parse
-
-
-def missing_packages() -> list[str]:
-    """Packages that the generator needs and this Python does not have."""
-    return [name for name in ("torch", "av") if find_spec(name) is None]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the generator; return its exit code."""
     try:
         options = parse(sys.argv[1:] if arguments is None else arguments)
-        missing = missing_packages()
-        if missing:
-            raise DemoError(f"The demo needs {' and '.join(missing)}: pip install 'mgtop[demo]'.")
+        check_packages()
         stopping = _StopSignals()
+        probe.load_begin()  # importing torch is part of it
         from mgtop.demo.run import Run
 
         run = Run(options, _say)
@@ -42,7 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    with contextlib.suppress(OSError):  # whoever read it is gone
+        print(line, flush=True)
 
 
 class _StopSignals:

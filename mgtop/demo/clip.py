@@ -19,35 +19,37 @@ NAME = "demo-1.mp4"
 """Carries a number: another picture gets another name."""
 
 
-def find_clip(folder: Path | None = None) -> Path:
+def find_clip(instead: Path) -> Path:
     """The clip's path; it is made where it is not there yet.
 
     Args:
-        folder: where it is kept; by default ``$XDG_CACHE_HOME/mgtop``, and where that cannot
-            be written a folder of this user's among the temporary files.
+        instead: where to keep it if the user's cache (``$XDG_CACHE_HOME/mgtop``, else
+            ``~/.cache/mgtop``) cannot be written.
 
     Raises:
         DemoError: it can be written nowhere.
     """
     failure: OSError | None = None
-    for home in [folder] if folder is not None else _homes():
-        path = home / NAME
+    for folder in (*_cache(), instead):
+        path = folder / NAME
         if path.is_file() and path.stat().st_size:
             return path
         try:
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _make(path)
         except OSError as error:
             failure = error
         else:
             return path
-    raise DemoError(f"The demo cannot write its input clip: {failure}; set XDG_CACHE_HOME.")
+    raise DemoError(f"The demo cannot write its input clip ({failure}); set XDG_CACHE_HOME.")
 
 
-def _homes() -> list[Path]:
+def _cache() -> list[Path]:
+    """The folder in the user's cache; none where there is no home."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
-    return [home / "mgtop", Path(tempfile.gettempdir()) / f"mgtop-cache-{os.getuid()}"]
+    if not os.path.isabs(cache):
+        cache = os.path.expanduser("~/.cache")
+    return [Path(cache) / "mgtop"] if os.path.isabs(cache) else []
 
 
 def _make(path: Path) -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from mgtop.demo.blocks import Blocks
 from mgtop.demo.model import CHANNELS, STRIDE, Decoder, Denoiser, KeyValueWindow, Shape
 
-SIZES = {"cpu": (128, 3, 24), "cuda": (1024, 16, 96)}
+SIZES = {"cpu": (128, 3, 24), "cuda": (1024, 8, 96)}
 """By device: width and layers of the transformer, channels of the decoder."""
 
 REACH = 4

@@ -75,7 +75,6 @@ class Run:
         try:
             self._conductor = Conductor(options.faults, truth)
             self._out = self._output_folder()
-            probe.load_begin()
             self._load()
             probe.load_done()
             self._serve_all()
@@ -102,10 +101,12 @@ class Run:
             f"weights: {generator.parameters / 1e6:.1f} million, RANDOM (nothing was trained, the "
             f"pictures mean nothing) on {device.type}"
         )
-        clip = find_clip()
+        clip = find_clip(self._out)
         self._service = Service(generator, clip, self._blocks, self._stop.is_set)
         self._conductor.prepare(generator, self._service.capacity, self._blocks.size, options.seed)
         per_block_s = self._warm_up()
+        if self._stop.is_set():
+            return
         self._fps = options.fps or _rate_below(HEADROOM * self._blocks.size / per_block_s)
         # What is loaded stays: the garbage collector need not look at it again and again.
         gc.collect()
@@ -189,7 +190,9 @@ class Run:
                     seed=options.seed * 1_000_003 + number,
                 )
             except OSError as error:
-                raise DemoError(f"The video cannot be written: {path}: {error.strerror}.") from None
+                raise DemoError(
+                    f"The video cannot be written: {path}: {error.strerror or error}."
+                ) from None
             request.end(frames=frames)
         if times:
             first_ms = (times[0] - begin_ns) / 1e6
@@ -223,9 +226,9 @@ def _device(name: str) -> torch.device:
             "--device cuda: this torch sees no GPU (a build without CUDA, or no driver); "
             "use --device cpu."
         )
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    if name == "cuda" or (name == "auto" and torch.cuda.is_available()):
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
 
 
 def _rate_below(fps: float) -> float:

@@ -58,9 +58,17 @@ class Truth:
                 ) from None
 
     def write(self, strike: Strike) -> None:
-        """Add a strike."""
+        """Add a strike.
+
+        Raises:
+            DemoError: the file cannot take it.
+        """
         if self._file is not None:
-            os.write(self._file, json.dumps(asdict(strike)).encode() + b"\n")
+            line = json.dumps(asdict(strike)).encode() + b"\n"
+            try:
+                os.write(self._file, line)
+            except OSError as error:
+                raise DemoError(f"The truth file cannot be written: {error.strerror}.") from None
 
     def close(self) -> None:
         """Close the file."""

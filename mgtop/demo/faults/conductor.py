@@ -140,15 +140,17 @@ class Conductor:
         """How long a strike is to last."""
         if order.ms is not None:
             return order.ms
-        usual_ms = statistics.median(self._usual_ns or (LEAST_MS * 1e6,)) / 1e6
+        with self._lock:
+            usual_ms = statistics.median(self._usual_ns or (LEAST_MS * 1e6,)) / 1e6
         return max(LEAST_MS, USUAL_INTERVALS * usual_ms)
 
     def note(self, interval_ns: int | None, strikes: Sequence[Strike]) -> None:
         """An emit is over: keep its interval if nothing struck it, else the truth about it."""
-        if interval_ns is not None and not strikes:
-            self._usual_ns.append(interval_ns)
-        for strike in strikes:
-            self._truth.write(strike)
+        with self._lock:
+            if interval_ns is not None and not strikes:
+                self._usual_ns.append(interval_ns)
+            for strike in strikes:
+                self._truth.write(strike)
 
 
 class Watch:
