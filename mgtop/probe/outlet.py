@@ -39,8 +39,8 @@ _NAMES_AT_ONCE = 64
 class Outlet:
     """The open channel of one process. ``proc`` names the process for good."""
 
-    __slots__ = ("_fd", "_fifo", "_local", "_next_tick", "_write", "cost_ns", "dropped", "next_seq",
-                 "pid", "proc")  # fmt: skip
+    __slots__ = ("_fd", "_fifo", "_local", "_next_tick", "_usual_ns", "_write", "cost_ns",
+                 "dropped", "next_seq", "pid", "proc")  # fmt: skip
 
     def __init__(self) -> None:
         self.pid: int = os.getpid()
@@ -53,6 +53,21 @@ class Outlet:
         self.next_seq: Callable[[], int] = count().__next__
         self.dropped: int = 0
         self.cost_ns: int = 0
+        self._usual_ns = 5_000
+
+    def took(self, ns: int) -> None:
+        """Account for a timed call, which stands for :data:`TIMED` of them.
+
+        One that took far longer than usual (the first of its kind, or a thread that lost its
+        core meanwhile) stands for itself alone: multiplied, it would be most of the account.
+        """
+        usual = self._usual_ns
+        if ns > 8 * usual:
+            self.cost_ns += ns
+            self._usual_ns = usual + (usual >> 2)
+        else:
+            self.cost_ns += TIMED * ns
+            self._usual_ns = max(500, usual + ((ns - usual) >> 3))
 
     def thread(self) -> ThreadContext:
         """The calling thread's readings."""
@@ -69,7 +84,7 @@ class Outlet:
         ):
             self.dropped += 1
         if seq % TIMED == _TIMED_ONE:
-            self.cost_ns += TIMED * (monotonic_ns() - t_ns)
+            self.took(monotonic_ns() - t_ns)
         if t_ns >= self._next_tick:
             self.tick(t_ns)
 

@@ -84,7 +84,7 @@ class Span:
             _enters += 1
             begin_ns = monotonic_ns()
             if not _enters % TIMED:
-                out.cost_ns += TIMED * (begin_ns - t_ns)
+                out.took(begin_ns - t_ns)
             begun[me] = (
                 begin_ns, request, index, thread.cpu_ns, thread.run_delay_ns, pair, begun.get(me),
             )  # fmt: skip
