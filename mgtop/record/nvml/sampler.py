@@ -107,18 +107,18 @@ class NvmlSampler(Sampler):
     def _plan(self, device: Device) -> list[Reading]:
         """The readings of one device.
 
-        Shares of time are what a metric may cost at most; where a call is dearer, its
-        period grows (docs/gpu.md has the measurements).
+        Shares of time are what a metric may cost at most: 1.2 % all told. Where a call is
+        dearer, its period grows (docs/gpu.md has the measurements).
         """
         calls, gpu, pids = self.calls, device.gpu, self._target_pids
         poll = Poll(calls, device)
         # The driver's own samples speak of 200 ms each and cost one call a second. GPM
         # resolves no finer (it answers 0 below 100 ms) and costs 1.5 ms for each, so it is
         # for where the samples cannot be had: MIG instances.
-        ring = Reading("ring", gpu, Ring(calls, device, poll), 1000 * MS, 0.002)
+        ring = Reading("ring", gpu, Ring(calls, device, poll), 1000 * MS, 0.0015)
         return [
-            # 16 ms: a drop that lasts 25 ms is seen, and 100 Hz would cost half as much again.
-            Reading("memory", gpu, Memory(calls, device), 16 * MS, 0.01),
+            # 20 ms: a drop that lasts 25 ms is seen, and 100 Hz would cost twice as much.
+            Reading("memory", gpu, Memory(calls, device), 20 * MS, 0.008),
             Reading("utilisation", gpu, poll, 200 * MS, 0.001),
             ring,
             Reading(
@@ -130,8 +130,8 @@ class NvmlSampler(Sampler):
                 gone=Gpm.supported(calls, device),
                 instead_of=ring,
             ),
-            Reading("state", gpu, State(calls, device), 500 * MS, 0.001),
-            Reading("throttle", gpu, Throttle(calls, device), 1000 * MS, 0.001),
+            Reading("state", gpu, State(calls, device), 500 * MS, 0.0005),
+            Reading("throttle", gpu, Throttle(calls, device), 1000 * MS, 0.0005),
             Reading("ecc", gpu, Ecc(calls, device), 10_000 * MS, 0.001),
             Reading("processes", gpu, Processes(calls, device, pids), 100 * MS, 0.001),
             Reading(

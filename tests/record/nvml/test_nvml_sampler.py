@@ -156,7 +156,7 @@ def test_it_says_that_all_is_well(whole: Playback) -> None:
     state, *_ = whole.sampler.states(whole.now)
     assert (state.source, state.state) == ("nvml", "ok")
     assert state.covered_ns is not None
-    assert state.period_ns == 16_000_000
+    assert state.period_ns == 20_000_000
 
 
 @pytest.mark.parametrize(
