@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import NotLive, request_stop
 from mgtop.view.feed import Feed
-from mgtop.view.hangup import leave_on_hangup, terminal_is_gone
+from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
 from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
 from mgtop.view.screens.live import LiveScreen
 from mgtop.view.snapshot import save
@@ -66,6 +66,7 @@ class MgtopApp(App[None]):
 
     def _leave_if_gone(self) -> None:
         if terminal_is_gone():
+            let_the_terminal_go()
             self.exit()
 
     # ------------------------------------------------------------------------------- keys

@@ -3,24 +3,50 @@
 Textual dies of SIGHUP without cleaning up, and where SIGHUP is ignored (``nohup``) its input
 thread spins on the closed terminal at 100 % of a core. So SIGHUP ends the app in order, and
 each tick looks whether the terminal is still there.
+
+Textual's output thread dies of the error that a write to a closed terminal gives, and
+leaving then waits for it for ever. So the terminal is replaced by nothing before leaving,
+and a process that still has not left after some seconds is ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import select
 import signal
 import sys
+import threading
 from collections.abc import Callable
+
+
+GRACE_S = 3.0
 
 
 def leave_on_hangup(leave: Callable[[], object]) -> None:
     """Call ``leave`` when the terminal hangs up or somebody asks the process to end."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGHUP, signal.SIGTERM):
+
+    def hung_up() -> None:
+        let_the_terminal_go()
+        leave()
+
+    for number, act in ((signal.SIGHUP, hung_up), (signal.SIGTERM, leave)):
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(number, leave)
+            loop.add_signal_handler(number, act)
+
+
+def let_the_terminal_go() -> None:
+    """Write to nothing from now on, and be gone in :data:`GRACE_S` at the latest."""
+    with contextlib.suppress(OSError):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(nothing, fd)
+        os.close(nothing)
+    last_resort = threading.Timer(GRACE_S, os._exit, [0])
+    last_resort.daemon = True
+    last_resort.start()
 
 
 def terminal_is_gone() -> bool:
