@@ -79,7 +79,7 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     own = [work for work in works if work.tid in tids or frame.tid == 0]
     others = [work for work in works if not (work.tid in tids or frame.tid == 0)]
 
-    waits = _events(log.waits.between(begin_ns, end_ns + log.longest_ns), begin_ns, end_ns)
+    waits = _events(log.waits.between(begin_ns, end_ns + _LATER_NS), begin_ns, end_ns)
     whole = without([(begin_ns, end_ns)], waits)
     found = log.collections.between(begin_ns, end_ns + _LATER_NS)
     collections = overlap(_events(found, begin_ns, end_ns), whole)
@@ -106,10 +106,12 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     result = _Tally(log, frame, begin_ns)
     result.quantities["interval"] = length(whole)
     result.quantities["compile"] = length(compilations)
-    result.quantities["gc"] = length(collections) + _unseen_gc(found, frame, previous, begin_ns)
+    unseen = min(length(free), _unseen_gc(found, frame, previous, begin_ns))
+    result.quantities["gc"] = length(collections) + unseen
     result.quantities["starved"] = length(starved)
     result.own(own, own_pieces)
     result.helpers(helpers, their_pieces)
+    result.take_out(unseen, length(free))
     # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
     elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
     elsewhere_ns = (
@@ -226,6 +228,14 @@ class _Tally:
             # Where a span is known to be for this very emit, all of it is compared.
             name: str = role if known else f"late_{role}"
             self.quantities[name] = self.quantities.get(name, 0) + spent
+
+    def take_out(self, unseen_ns: int, free_ns: int) -> None:
+        """Short collections lie somewhere; they are taken to be spread evenly."""
+        if not unseen_ns:
+            return
+        for name, value in self.quantities.items():
+            if name not in ("interval", "gc", "compile", "compute_cpu"):
+                self.quantities[name] = value - value * unseen_ns // free_ns
 
     def counters(self, frame: FrameEmit, previous: FrameEmit | None, elsewhere_ns: int) -> None:
         """Add what the emits' counters tell; they are the emitting thread's."""
