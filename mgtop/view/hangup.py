@@ -20,7 +20,6 @@ import sys
 import threading
 from collections.abc import Callable
 
-
 GRACE_S = 3.0
 
 
