@@ -92,10 +92,10 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     covered = [interval for interval, _ in own_pieces]
     gaps = without(free, covered)
     last_index = frame.index + frame.count - 1
-    helpers = [
+    beside = [
         work for work in others if work.request in (frame.request, 0) and work.index <= last_index
     ]
-    their_pieces = innermost(helpers, gaps)
+    their_pieces = innermost(beside, gaps)
     worked = [interval for interval, _ in their_pieces]
     in_supply = [interval for interval, work in own_pieces if work.role == "supply"]
     waiting = merged([*gaps, *in_supply], begin_ns, end_ns)
@@ -110,7 +110,7 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     result.quantities["gc"] = length(collections) + unseen
     result.quantities["starved"] = length(starved)
     result.own(own, own_pieces)
-    result.helpers(helpers, their_pieces)
+    result.beside(beside, their_pieces)
     result.take_out(unseen, length(free))
     # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
     elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
@@ -118,7 +118,7 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
         length(overlap(foreign, elsewhere))
         + length(compilations)
         + length(worked)
-        - result.off_of_helpers
+        - result.off_beside
         + length(overlap(starved, gaps))
     )
     result.counters(frame, previous, elsewhere_ns)
@@ -170,11 +170,11 @@ class _Tally:
         self._first_index = frame.index
         self.quantities: Quantities = {"supply": 0, "compute": 0, "output": 0}
         self._delay_in_spans = 0
-        self._delay_of_helpers = 0
+        self._delay_beside = 0
         self._off_in_work = 0
         self._off_in_compute = 0
-        self.off_of_helpers = 0
-        """Time in which the helper that was waited for was itself off a core in compute."""
+        self.off_beside = 0
+        """Time in which the thread that was waited for was itself off a core in compute."""
 
     def own(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
         """Add the thread's own spans."""
@@ -202,7 +202,7 @@ class _Tally:
         if cpu_known:
             quantities["compute_cpu"] = compute_cpu
 
-    def helpers(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
+    def beside(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
         """Add the spans of other threads that this one waited for."""
         time = _time_by_work(pieces)
         for work, off, delay, _ in _alone(works):
@@ -212,7 +212,7 @@ class _Tally:
                 continue
             duration = work.end_ns - work.begin_ns
             waited = min(spent, int(delay * self._share(work)))
-            self._delay_of_helpers += waited
+            self._delay_beside += waited
             spent -= waited
             known = work.tid in self._log.explicit and work.index >= self._first_index
             if not known:
@@ -221,7 +221,7 @@ class _Tally:
             if role == "compute" and off:
                 # The model's own thread slept in its step: that is no computing.
                 slept = min(spent, int(off * self._share(work)))
-                self.off_of_helpers += slept
+                self.off_beside += slept
                 self._off_in_compute += slept
                 if not known:
                     spent -= slept
@@ -249,9 +249,9 @@ class _Tally:
                 _put(quantities, "faults", frame.major_faults, previous.major_faults)
                 _put(quantities, "involuntary", frame.involuntary, previous.involuntary)
         if delay is not None:
-            quantities["delay"] = delay + self._delay_of_helpers
-        elif self._delay_in_spans or self._delay_of_helpers:
-            quantities["delay"] = self._delay_in_spans + self._delay_of_helpers
+            quantities["delay"] = delay + self._delay_beside
+        elif self._delay_in_spans or self._delay_beside:
+            quantities["delay"] = self._delay_in_spans + self._delay_beside
         if cpu is not None:
             quantities["cpu"] = cpu
         if cpu is not None and delay is not None:
