@@ -7,9 +7,9 @@ from mgtop.charts.bars import Run, text_row
 _MS = 1_000_000
 _S = 1_000 * _MS
 STEPS_NS: tuple[int, ...] = (
-    50 * _MS,
+    40 * _MS,
     100 * _MS,
-    250 * _MS,
+    200 * _MS,
     500 * _MS,
     1 * _S,
     2 * _S,
@@ -17,9 +17,14 @@ STEPS_NS: tuple[int, ...] = (
     10 * _S,
     30 * _S,
     60 * _S,
-    300 * _S,
+    120 * _S,
+    240 * _S,
+    600 * _S,
 )
-"""Durations of a column, for zooming."""
+"""Durations of a column, for zooming: whole numbers of 20 ms, 100 ms, 1 s, 10 s and 120 s.
+
+So readings that are kept in buckets of these widths fall into one column each.
+"""
 
 
 def steps() -> tuple[int, ...]:
@@ -27,12 +32,14 @@ def steps() -> tuple[int, ...]:
     return STEPS_NS
 
 
-def window_end(now_ns: int, step_ns: int, start_ns: int) -> int:
-    """End of the window that shows ``now``: a whole number of columns after the start.
+def window_end(now_ns: int, step_ns: int, hop: int = 1) -> int:
+    """End of the window that shows ``now``: a whole number of columns since the clock's zero.
 
     So a column's borders never move while the window does, and drawn columns stay as they are.
+    The window moves by ``hop`` columns at a time: between the hops, only the newest column
+    changes, and a terminal is sent little else.
     """
-    return start_ns + -(-(now_ns - start_ns) // step_ns) * step_ns
+    return -(-now_ns // (step_ns * hop)) * step_ns * hop
 
 
 def axis_row(width: int, begin_ns: int, step_ns: int, start_ns: int) -> list[Run]:

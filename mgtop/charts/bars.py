@@ -20,14 +20,16 @@ class Glyphs:
     """Characters for a cell that is filled from below, from empty to full, and for lines."""
 
     fill: str
+    rest: str
+    """A full cell of the whole above its part: told apart without colours, too."""
     over: str
     """Top cell of a value beyond the scale."""
     target: str
     mark: str
 
 
-BLOCKS = Glyphs(" ▁▂▃▄▅▆▇█", "▲", "┄", "│")
-ASCII = Glyphs(" ..::||##", "^", "-", "|")
+BLOCKS = Glyphs(" ▁▂▃▄▅▆▇█", "░", "▲", "┄", "│")
+ASCII = Glyphs(" ..::||##", ":", "^", "-", "|")
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,24 @@ class Bars:
 
     Attributes:
         high: one value a column, oldest first; None leaves the column empty.
-        part: values that are part of ``high`` (the target's share of the whole): drawn in
-            front, in the band ``bar``, while ``high`` then has the band ``rest``.
+        part: values that are part of ``high`` (the target's share of the whole, the lowest of
+            a column): drawn in front, in the band ``bar``, while ``high`` has the band ``rest``.
         top: value at the upper edge of the chart.
         target: value of a dotted line behind the bars.
+        limit: bars in rows from this value on have the band ``over``.
         flagged: columns that are late frames: a line from top to bottom, band ``tail``.
         marked: columns that somebody marked: likewise, band ``mark``.
+        show_flagged: the bars of flagged columns are what is late, and stay to be seen.
     """
 
     high: Sequence[float | None]
     top: float
     part: Sequence[float | None] | None = None
     target: float | None = None
+    limit: float | None = None
     flagged: Collection[int] = field(default_factory=frozenset)
     marked: Collection[int] = field(default_factory=frozenset)
+    show_flagged: bool = False
 
 
 def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
@@ -66,41 +72,50 @@ def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
             min(_level(part, bars.top, full), level)
             for part, level in zip(bars.part, levels, strict=True)
         ]
-    beyond = [value is not None and value > bars.top for value in bars.high]
     rows: list[list[Run]] = []
     for row in range(height):
         base = (height - 1 - row) * steps
+        is_over = bars.limit is not None and base / full * bars.top >= bars.limit
+        bar = "over" if is_over else "bar"
+        empty = (glyphs.target, "target") if row == target else (" ", "empty")
         cells = [
-            _cell(bars, column, levels[column] - base, parts[column] - base, row, target, glyphs)
+            _cell(levels[column] - base, parts[column] - base, bar, empty, glyphs)
             for column in range(columns)
         ]
         if row == 0:
-            for column in range(columns):
-                if beyond[column]:
+            for column, value in enumerate(bars.high):
+                if value is not None and value > bars.top:
                     cells[column] = (glyphs.over, cells[column][1])
+        for band, flags in (("mark", bars.marked), ("tail", bars.flagged)):
+            for column in flags:
+                cells[column] = _flagged(cells[column], band, bars.show_flagged, glyphs)
         rows.append(join(cells))
     return rows
 
 
-def _cell(
-    bars: Bars, column: int, level: int, part: int, row: int, target: int | None, glyphs: Glyphs
-) -> tuple[str, str]:
+Cell = tuple[str, str]
+"""A glyph and its band."""
+
+
+def _cell(level: int, part: int, bar: str, empty: Cell, glyphs: Glyphs) -> Cell:
+    """A cell that whole and part fill to ``level`` and ``part`` steps (or beyond)."""
     steps = len(glyphs.fill) - 1
-    flag = "tail" if column in bars.flagged else "mark" if column in bars.marked else None
     if level <= 0:
-        if flag is not None:
-            return glyphs.mark, flag
-        if row == target:
-            return glyphs.target, "target"
-        return " ", "empty"
-    if part >= steps:
-        return glyphs.fill[steps], flag or "bar"
+        return empty
     if part > 0:
-        # The whole reaches above the part inside this cell or beyond it: the cell shows the
-        # part, over the colour of the whole where that fills the cell.
-        band = "bar_on_rest" if level >= steps else "bar"
-        return glyphs.fill[part], flag or band
-    return glyphs.fill[min(level, steps)], flag or "rest"
+        return glyphs.fill[min(part, steps)], bar
+    return (glyphs.rest if level >= steps else glyphs.fill[level]), "rest"
+
+
+def _flagged(cell: Cell, band: str, show: bool, glyphs: Glyphs) -> Cell:
+    """The line through a cell: in front of its bar, or only where there is none."""
+    glyph, was = cell
+    if was in ("empty", "target"):
+        return glyphs.mark, band
+    if show:
+        return glyph, band
+    solid = glyph in (glyphs.fill[-1], glyphs.rest)
+    return glyphs.mark, f"{band}_on_{'rest' if was == 'rest' else 'bar'}" if solid else band
 
 
 def _level(value: float | None, top: float, full: int) -> int:
@@ -116,7 +131,7 @@ def _target_row(bars: Bars, height: int) -> int | None:
     return max(0, height - 1 - math.floor(bars.target / bars.top * height))
 
 
-def join(cells: Sequence[tuple[str, str]]) -> list[Run]:
+def join(cells: Sequence[Cell]) -> list[Run]:
     """Cells into runs."""
     runs: list[Run] = []
     text: list[str] = []
@@ -134,7 +149,7 @@ def join(cells: Sequence[tuple[str, str]]) -> list[Run]:
 
 def text_row(width: int, *parts: tuple[int, str, str], band: str = "empty") -> list[Run]:
     """A row with pieces of text at given columns: (column, text, band); later ones win."""
-    cells: list[tuple[str, str]] = [(" ", band)] * width
+    cells: list[Cell] = [(" ", band)] * width
     for column, text, its in parts:
         for offset, glyph in enumerate(text):
             if 0 <= column + offset < width:

@@ -10,8 +10,10 @@ class Key(NamedTuple):
 
     keys: str
     action: str
-    label: str
-    help: str
+    label: str = ""
+    """In the footer."""
+    help: str = ""
+    """Empty: the line of the key before speaks of this one as well."""
     in_footer: bool = False
     writes: bool = False
     """Not available with ``--readonly``."""
@@ -22,24 +24,24 @@ LIVE_KEYS: tuple[Key, ...] = (
     Key("q", "app.leave", "q quit", "leave; asks what becomes of recording and target", True),
     Key("space", "pause", "space pause", "hold the view still; recording goes on", True),
     Key("m", "app.mark", "m mark", "mark this moment", True, True),
-    Key("M", "app.mark_note", "M note", "mark this moment with a note", False, True),
+    Key("M", "app.mark_note", "", "mark this moment with a note", False, True),
     Key(
         "s",
         "snapshot",
-        "s snapshot",
+        "s snap",
         "save picture, figures and the last 30 s of records",
         True,
         True,
     ),
-    Key("n", "tail(1)", "n/N late", "next late frame, with its evidence", True),
-    Key("N", "tail(-1)", "", "previous late frame"),
-    Key("j,down", "tail(-1)", "", "down the list of late frames"),
-    Key("k,up", "tail(1)", "", "up the list of late frames"),
-    Key("plus,equals_sign", "zoom(-1)", "+/- zoom", "a shorter window of time", True),
-    Key("minus", "zoom(1)", "", "a longer window of time"),
-    Key("left", "move(-1)", "← →", "back in time", False),
-    Key("right", "move(1)", "", "forward in time"),
-    Key("g", "app.go", "g time", "go to a time of the session"),
+    Key("n", "tail(1)", "n/N late", "next or previous late frame, with its evidence", True),
+    Key("N", "tail(-1)"),
+    Key("j,down", "tail(-1)", "", "down or up the list of late frames"),
+    Key("k,up", "tail(1)"),
+    Key("plus,equals_sign", "zoom(-1)", "+/- zoom", "a shorter or longer window of time", True),
+    Key("minus", "zoom(1)"),
+    Key("left", "move(-1)", "", "back or forward in time"),
+    Key("right", "move(1)"),
+    Key("g", "app.go", "", "go to a time of the session"),
     Key("end", "now", "", "back to now (a recorded session: to its end)"),
     Key("escape", "unselect", "", "select nothing"),
     Key("T", "app.theme", "", "next theme"),
@@ -52,6 +54,18 @@ def footer(readonly: bool) -> str:
     return "  ".join(
         key.label for key in LIVE_KEYS if key.in_footer and not (readonly and key.writes)
     )
+
+
+def help_lines() -> list[tuple[str, str]]:
+    """Keys as people write them, and what they do."""
+    lines: list[tuple[str, str]] = []
+    for key in LIVE_KEYS:
+        if key.help:
+            lines.append((shown(key.keys), key.help))
+        else:
+            keys, text = lines[-1]
+            lines[-1] = (f"{keys}  {shown(key.keys)}", text)
+    return lines
 
 
 def shown(keys: str) -> str:

@@ -26,9 +26,13 @@ BANDS = (
     "bad",
     "bar",
     "rest",
-    "bar_on_rest",
+    "over",
     "tail",
+    "tail_on_bar",
+    "tail_on_rest",
     "mark",
+    "mark_on_bar",
+    "mark_on_rest",
     "target",
     "axis",
     "selected",
@@ -54,9 +58,13 @@ class Canvas(Widget, can_focus=True):
     Canvas .canvas--bad { color: $band-bad; text-style: bold; }
     Canvas .canvas--bar { color: $band-bar; }
     Canvas .canvas--rest { color: $band-rest; }
-    Canvas .canvas--bar-on-rest { color: $band-bar; background: $band-rest; }
+    Canvas .canvas--over { color: $band-warn; }
     Canvas .canvas--tail { color: $band-tail; text-style: bold; }
+    Canvas .canvas--tail-on-bar { color: $band-tail; background: $band-bar; text-style: bold; }
+    Canvas .canvas--tail-on-rest { color: $band-tail; background: $band-rest; text-style: bold; }
     Canvas .canvas--mark { color: $band-mark; }
+    Canvas .canvas--mark-on-bar { color: $band-mark; background: $band-bar; }
+    Canvas .canvas--mark-on-rest { color: $band-mark; background: $band-rest; }
     Canvas .canvas--target { color: $band-target; }
     Canvas .canvas--axis { color: $band-dim; }
     Canvas .canvas--selected { color: $band-selected; text-style: bold reverse; }

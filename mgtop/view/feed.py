@@ -25,6 +25,7 @@ class Feed:
         model: of all that was read.
         recent: the records of the last 30 s, for snapshots.
         caught_up: the end of the log was reached.
+        records: how many were read so far.
     """
 
     def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -32,6 +33,7 @@ class Feed:
         self.model = Model()
         self.recent: deque[AnyRecord] = deque(maxlen=MOST_RECENT)
         self.caught_up = False
+        self.records = 0
         self._clock = clock
         self._reader = LogReader(folder)
         self._marks = MarksReader(folder)
@@ -75,6 +77,7 @@ class Feed:
         for mark in self._marks.poll():
             self.model.feed(mark)
             count += 1
+        self.records += count
         self._forget()
         self._check_live()
         return count

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len, set_cell_size
+
 from mgtop.charts.axis import clock
 
 NOT_KNOWN = "n/a"
@@ -35,9 +37,17 @@ def ms(value: float | None) -> str:
 
 def gib(mib: float | None) -> str:
     """MiB as MiB or GiB."""
-    if mib is None:
-        return NOT_KNOWN
-    return f"{mib / 1024:.1f} GiB" if mib >= 10_240 else f"{mib:,.0f} MiB"
+    return NOT_KNOWN if mib is None else in_unit_of(mib, mib) + unit_of(mib)
+
+
+def unit_of(mib: float) -> str:
+    """The unit in which so much memory is told."""
+    return " GiB" if mib >= 10_240 else " MiB"
+
+
+def in_unit_of(top_mib: float, mib: float) -> str:
+    """Memory as a number in the unit that suits ``top_mib``."""
+    return f"{mib / 1024:.1f}" if top_mib >= 10_240 else f"{mib:,.0f}"
 
 
 def percent(value: float | None) -> str:
@@ -57,9 +67,9 @@ def age(age_ns: int | None) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Exactly ``width`` columns; a cut text ends in ``…``."""
+    """Exactly ``width`` cells of a terminal; a cut text ends in ``…``."""
     if width <= 0:
         return ""
-    if len(text) > width:
-        return text[: width - 1] + "…"
-    return text.ljust(width)
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    return set_cell_size(text, width)

@@ -34,10 +34,12 @@ class Layout:
         return self.header + sum(self.charts) + self.readouts + self.tails + self.detail + fixed
 
 
-def lay_out(height: int, filled: Sequence[bool]) -> Layout:
+def lay_out(height: int, filled: Sequence[bool], selected: bool = False) -> Layout:
     """Share ``height`` rows out to the charts that have something to show (``filled``).
 
-    The first chart is the most important one and gets twice the rows of the others.
+    The first chart is the most important one and gets twice the rows of the others. Evidence
+    of a ``selected`` late frame is always shown; on a small screen, the list and the header
+    give their rows for it, and the charts stay as they are.
     """
     charts = [1 if shown else 0 for shown in filled]
     header, readouts, tails, detail = (4, 2, 2, 0) if height >= 22 else (2, 1, 1, 0)
@@ -47,6 +49,8 @@ def lay_out(height: int, filled: Sequence[bool]) -> Layout:
 
     if left() < 0:
         header = min(header, 2)
+    if selected and height < 30:
+        header, tails, detail = (3, 1, 2) if header == 4 else (header, 0, 1)
     for number in reversed(range(len(charts))):
         if left() < 0:
             charts[number] = 0

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from mgtop.analysis.causes import find_cause
 from mgtop.analysis.live import LiveView, TailMark
 from mgtop.analysis.summary import Tail
@@ -16,6 +18,9 @@ from mgtop.view.figures import age, clean, fit, ms, number
 Rows = list[list[Run]]
 Piece = tuple[str, str]
 """Text and band."""
+
+ROOMY = 100
+"""From this width on, words are written out."""
 
 STATE_BANDS = {
     "waiting": "dim",
@@ -32,6 +37,10 @@ class Status:
     """What the screen itself has to say: it is not in the log."""
 
     paused: bool = False
+    recording: bool = False
+    """The recorder is at work, whatever the picture on the screen says."""
+    behind_ns: int | None = None
+    """How long before now the window ends, where somebody moved it back."""
     pace: str = ""
     """How often the screen is drawn, where that is not as asked for."""
     damaged: int = 0
@@ -60,16 +69,19 @@ def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
         (state, STATE_BANDS[view.state]),
         (f" {clock(view.elapsed_ns)}", "text"),
     ]
-    if status.recorder_lost:
-        pieces.append(("  ✖ RECORDER GONE", "bad"))
-    elif view.recording and view.state != "ended":
+    if status.paused:
+        goes_on = "recording goes on" if status.recording else "no longer recorded"
+        pieces.append((f"  ❚❚ PAUSED ({goes_on})", "warn"))
+    elif status.recorder_lost:
+        pieces.append(("  ✖ RECORDER GONE, the target may go on", "bad"))
+    elif status.recording and view.state != "ended":
         pieces.append(("  ● rec", "good"))
     if view.state == "ended":
         pieces.append((_exit(view), "bad" if summary.target.exit_code else "dim"))
     elif view.last_frame_age_ns is not None and view.state != "stalled":
         pieces.append((f"  frame {age(view.last_frame_age_ns)} ago", "dim"))
-    if status.paused:
-        pieces.append(("  ❚❚ PAUSED", "warn"))
+    if status.behind_ns is not None:
+        pieces.append((f"  ◀ {age(status.behind_ns)} back", "warn"))
     lost = summary.losses.events_dropped
     if lost:
         pieces.append((f"  {lost} EVENTS LOST", "bad"))
@@ -115,7 +127,9 @@ def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
     cause = find_cause(verdict.cause)
     if len(text) + 3 > width * height and cause is not None:
         text = f"{verdict.code}: mostly {cause.name} ({cause.summary})"
-    lines = textwrap.wrap(text, width - 3)[:height]
+    lines = textwrap.wrap(text, width - 3)
+    if len(lines) > height:
+        lines = [*lines[: height - 1], lines[height - 1][: width - 4] + "…"]
     rows = [line(width, [("   " if n else " ▶ ", band), (t, band)]) for n, t in enumerate(lines)]
     return rows + [text_row(width) for _ in range(height - len(rows))]
 
@@ -124,27 +138,38 @@ def readout_rows(view: LiveView, width: int, height: int) -> Rows:
     """The figures: intervals, first frame; pace, slack and playout."""
     summary = view.summary
     interval, first, playout = summary.interval_ms, summary.first_frame_ms, summary.playout
-    one: list[Piece] = [(" interval ms", "dim")]
+    gap = "   " if width >= ROOMY else " "
+    one: list[Piece] = [(" interval" if width >= ROOMY else " ms", "dim")]
     for name, value in (("P50", interval.p50), ("P95", interval.p95), ("P99", interval.p99)):
         one += [(f" {name} ", "dim"), (ms(value), "strong")]
     one += [(" max ", "dim"), (ms(interval.max), "strong"), (f" n {interval.count:,}", "dim")]
-    one += [("  first ", "dim"), (ms(first.p50), "strong")]
+    one += [(f"{gap} first frame " if width >= ROOMY else "  first ", "dim")]
+    one += [(ms(first.p50), "strong")]
     if first.preprocess_p50 is not None:
-        one.append(
-            (f" = {ms(first.preprocess_p50)} pre + {ms(first.sampling_p50)} sampling", "dim")
-        )
+        sampling = "sampling" if width >= ROOMY else "sampl."
+        split = f" = {ms(first.preprocess_p50)} pre + {ms(first.sampling_p50)} {sampling}"
+        one.append((split, "dim"))
     two: list[Piece] = [(" fps ", "dim"), (number(summary.fps), "strong")]
     if playout.target_fps:
         two += [(f"/{number(playout.target_fps, 3)}", "dim")]
-    two += [("  slack ", "dim"), (_slack(view), "strong")]
-    two += [("  underruns ", "dim"), _counted(playout.underruns)]
-    two += [("  stalls ", "dim"), _stall(playout.stall_ms_per_s)]
+    two += [(f"{gap}slack ", "dim"), (_slack(view), "strong")]
+    two += [(f"{gap}underruns ", "dim"), _counted(playout.underruns)]
+    two += [(f"{gap}stalls ", "dim"), _stall(playout.stall_ms_per_s)]
     tails = summary.tails
-    two += [("  late ", "dim"), _counted(tails.count), (f" lost {ms(tails.lost_ms)} ms", "dim")]
-    observer = summary.observer.cpu_percent
-    if observer is not None:
-        two.append((f"  mgtop {observer:.1f} % CPU", "dim"))
+    two += [(f"{gap}late ", "dim"), _counted(tails.count)]
+    two.append((f" lost {ms(tails.lost_ms)} ms", "dim"))
     return [line(width, one), line(width, two)][:height]
+
+
+def key_row(view: LiveView, keys: str, width: int) -> list[Run]:
+    """The most used keys, and at the right what mgtop itself costs."""
+    cost = view.summary.observer.cpu_percent
+    own = "" if cost is None else f"  mgtop {cost:.1f} %{' CPU' if width >= ROOMY else ''} "
+    left = width - cell_len(own)
+    if left <= cell_len(keys):
+        own, left = "", width
+    runs = line(left, [(f" {keys}", "key")])
+    return [*runs, Run(own, "dim")] if own else runs
 
 
 def _slack(view: LiveView) -> str:
@@ -272,11 +297,11 @@ def line(width: int, pieces: Sequence[Piece]) -> list[Run]:
     for text, band in pieces:
         if left <= 0:
             break
-        if len(text) > left:
+        if cell_len(text) > left:
             text = fit(text, left)
         if text:
             runs.append(Run(text, band))
-            left -= len(text)
+            left -= cell_len(text)
     if left > 0:
         runs.append(Run(" " * left, "empty"))
     return runs

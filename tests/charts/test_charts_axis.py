@@ -25,18 +25,27 @@ def test_the_top_is_above_but_not_far(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("t_ns", "fine", "text"),
-    [(0, False, "0:00"), (62 * S, False, "1:02"), (3723 * S, False, "1:02:03")]
-    + [(62 * S + S // 2, True, "1:02.5")],
+    [
+        (0, False, "0:00"),
+        (62 * S, False, "1:02"),
+        (3723 * S, False, "1:02:03"),
+        (62 * S + S // 2, True, "1:02.5"),
+    ],
 )
 def test_clock(t_ns: int, fine: bool, text: str) -> None:
     assert clock(t_ns, fine) == text
 
 
-@given(st.integers(0, 10**15), st.sampled_from(steps()), st.integers(0, 10**15))
-def test_the_window_moves_by_whole_columns(past: int, step: int, start: int) -> None:
-    end = window_end(start + past, step, start)
-    assert (end - start) % step == 0
-    assert 0 <= end - (start + past) < step
+@given(st.integers(0, 10**18), st.sampled_from(steps()), st.integers(1, 30))
+def test_the_window_moves_by_whole_columns(now: int, step: int, hop: int) -> None:
+    end = window_end(now, step, hop)
+    assert end % (step * hop) == 0
+    assert 0 <= end - now < step * hop
+
+
+def test_the_window_stands_still_between_hops() -> None:
+    ends = [window_end(now * S // 4, S // 2, hop=15) for now in range(1, 120)]
+    assert len(set(ends)) == 4  # 30 s in hops of 7.5 s
 
 
 def test_labels_move_with_the_columns() -> None:

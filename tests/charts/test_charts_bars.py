@@ -33,19 +33,44 @@ def test_the_target_is_behind_the_bars() -> None:
 
 
 def test_tails_go_from_top_to_bottom() -> None:
-    bars = Bars([4.0, 4.0, None], top=16, flagged={1, 2})
-    assert picture(bars, 2) == [" ││", "▄▄│"]
+    bars = Bars([4.0, 16.0, None], top=16, flagged={0, 1, 2})
+    assert picture(bars, 2) == ["│││", "│││"]
+    assert bands(bars, 2) == [["tail", "tail_on_bar", "tail"], ["tail", "tail_on_bar", "tail"]]
+
+
+def test_a_late_bar_is_still_to_be_seen_where_it_is_the_point() -> None:
+    bars = Bars([4.0, 12.0, None], top=16, flagged={1, 2}, show_flagged=True)
+    assert picture(bars, 2) == [" ▄│", "▄█│"]
     assert bands(bars, 2) == [["empty", "tail", "tail"], ["bar", "tail", "tail"]]
 
 
-def test_a_part_stands_in_front_of_the_whole() -> None:
-    bars = Bars([16.0, 16.0, 8.0], top=16, part=[8.0, 4.0, None])
-    assert picture(bars, 2) == ["██ ", "█▄█"]
-    assert bands(bars, 2) == [["rest", "rest", "empty"], ["bar", "bar_on_rest", "rest"]]
+def test_a_tail_is_seen_before_a_mark() -> None:
+    bars = Bars([None, None], top=16, flagged={0}, marked={0, 1})
+    assert bands(bars, 1) == [["tail", "mark"]]
+
+
+def test_a_part_is_told_from_the_whole_without_colours() -> None:
+    bars = Bars([16.0, 16.0, 8.0, 12.0], top=16, part=[8.0, 4.0, None, None])
+    assert picture(bars, 2) == ["░░ ▄", "█▄░░"]
+    assert bands(bars, 2) == [
+        ["rest", "rest", "empty", "rest"],
+        ["bar", "bar", "rest", "rest"],
+    ]
+
+
+def test_a_tail_through_part_and_whole() -> None:
+    bars = Bars([16.0], top=16, part=[8.0], flagged={0})
+    assert bands(bars, 2) == [["tail_on_rest"], ["tail_on_bar"]]
+
+
+def test_rows_over_the_limit_have_their_own_band() -> None:
+    bars = Bars([16.0, 6.0], top=16, limit=8.0)
+    assert bands(bars, 4) == [["over", "empty"], ["over", "empty"], ["bar", "bar"], ["bar", "bar"]]
 
 
 def test_ascii() -> None:
-    assert picture(Bars([16.0, 4.0, None], top=16, flagged={2}), 2, True) == ["# |", "#:|"]
+    bars = Bars([16.0, 4.0, None, 16.0], top=16, part=[16.0, 4.0, None, 0.0], flagged={2})
+    assert picture(bars, 2, True) == ["# |:", "#:|:"]
 
 
 def test_neighbours_of_one_band_are_one_run() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from mgtop.view.bindings import LIVE_KEYS, shown
+from mgtop.analysis.causes import all_causes
+from mgtop.view.bindings import help_lines
 
+HELP_WIDTH = 66
 Leaving = Literal["leave", "stop", "stop_target"]
 
 
@@ -85,18 +88,26 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The list of keys, from the same data that makes them work."""
-        lines = [f"  {shown(key.keys):<14} {key.help}" for key in LIVE_KEYS]
-        legend = (
-            "Bars show the largest value of their column's time. A late frame is a line through",
-            "all charts with the letter of its cause: ! not judged yet, ? unexplained.",
-            "Bright: the target; dim: everything else. n/a is not known, and never 0.",
-        )
-        with Vertical(classes="dialog wide"):
-            yield Static("\n".join([*lines, "", *legend]), markup=False)
+        lines = [f"{keys:<14} {text}" for keys, text in help_lines()]
+        with VerticalScroll(classes="dialog"):
+            yield Static("\n".join([*lines, "", *legend()]), markup=False)
 
     def action_close(self) -> None:
         """Back to the live screen."""
         self.dismiss(None)
+
+
+def legend() -> list[str]:
+    """How to read the charts."""
+    by_letter = sorted(all_causes(), key=lambda cause: cause.letter)
+    causes = "  ".join(f"{cause.letter} {cause.name}" for cause in by_letter)
+    late = "A late frame is a line through all charts, with the letter of its cause:"
+    texts = (
+        "A column shows the largest value of its time; a gap, or n/a, is not known and never 0.",
+        "█ the target (GPU %: lowest)  ░ all (GPU %: highest)  ▲ off the scale",
+        f"{late} {causes}  ? unexplained  ! not judged yet  ▾ a mark",
+    )
+    return [line for text in texts for line in textwrap.wrap(text, HELP_WIDTH)]
 
 
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)\s*s?$")

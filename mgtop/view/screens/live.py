@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
+import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,22 +16,28 @@ from mgtop.charts import ASCII, BLOCKS, steps, window_end
 from mgtop.charts.bars import Run
 from mgtop.view.bindings import LIVE_KEYS, footer
 from mgtop.view.canvas import Canvas
-from mgtop.view.chart_rows import chart_rows, charts_of
+from mgtop.view.chart_rows import chart_rows, flags_of, marked_columns
 from mgtop.view.feed import Feed
 from mgtop.view.layout import SMALLEST_HEIGHT, SMALLEST_WIDTH, lay_out
 from mgtop.view.pace import Pace
+from mgtop.view.panels import charts_of
 from mgtop.view.text_rows import (
     Status,
     detail_rows,
     header_rows,
-    line,
+    key_row,
     readout_rows,
     tail_rows,
     tiny_rows,
 )
+from mgtop.view.window import Window
 
-DEFAULT_STEP = 2
+DEFAULT_STEP_NS = 500_000_000
+COARSEST_FIT_NS = 1_000_000_000
+"""A recorded session is shown whole where columns of this duration are enough for that."""
 MESSAGE_S = 3.0
+IDLE_S = 1.0
+"""How often to look for news where nothing can have changed on the screen."""
 
 
 class LiveScreen(Screen[None]):
@@ -56,11 +63,15 @@ class LiveScreen(Screen[None]):
         self.view: LiveView | None = None
         self.selected: TailMark | None = None
         self._glyphs = ASCII if ascii_only else BLOCKS
-        self._step = DEFAULT_STEP
+        self._step = steps().index(DEFAULT_STEP_NS)
         self._fitted = False
+        self._window: Window | None = None
+        """What is shown."""
         self._end_ns: int | None = None
         """End of the window, where it does not follow the time."""
-        self._paused = False
+        self._frozen: LiveView | None = None
+        """The picture of the moment of pausing."""
+        self._drawn: object = None
         self._message = ""
         self._message_until = 0.0
         self._due = 0.0
@@ -82,11 +93,20 @@ class LiveScreen(Screen[None]):
         now = time.monotonic()
         interval = self.pace.ticked(now, self._due)
         self.feed.poll()
-        self.draw()
+        still = self._frozen is not None or (self.feed.caught_up and not self.feed.live)
+        if not still or self._drawn != self._seen():
+            self.draw()
         if not self.feed.caught_up:
             interval = 0.01  # a long log is being read: go on as soon as keys had their turn
+        elif still:
+            interval = max(interval, IDLE_S)
         self._due = time.monotonic() + interval
         self.set_timer(interval, self._tick)
+
+    def _seen(self) -> object:
+        """What can still change on a screen that does not follow the time."""
+        records = None if self._frozen is not None else self.feed.records
+        return records, self._status()
 
     def draw(self) -> None:
         """Draw the window of time that is chosen."""
@@ -94,21 +114,46 @@ class LiveScreen(Screen[None]):
         width, height = canvas.size
         if width <= 0 or height <= 0:
             return
+        self._drawn = self._seen()
         self.view = self._picture(width)
         canvas.show(self._rows(self.view, width, height))
 
     def _picture(self, width: int) -> LiveView:
         model = self.feed.model
-        now_ns = self.feed.now_ns()
         if not self._fitted and self.feed.caught_up:
             self._fitted = True
             self._fit(width)
+        now_ns = self.feed.now_ns() if self._frozen is None else self._frozen.now_ns
+        window = self._window = self._choose(width, now_ns)
+        columns = window.past(now_ns)
+        end_ns = window.begin_ns + columns * window.step_ns
+        view = model.view(now_ns, window.begin_ns, end_ns, columns)
+        frozen = self._frozen
+        if frozen is None:
+            return view
+        return msgspec.structs.replace(
+            view,
+            summary=frozen.summary,
+            state=frozen.state,
+            elapsed_ns=frozen.elapsed_ns,
+            last_frame_age_ns=frozen.last_frame_age_ns,
+            slack_ms=frozen.slack_ms,
+            recording=frozen.recording,
+        )
+
+    def _choose(self, width: int, now_ns: int) -> Window:
+        """The columns to show: those up to now, unless somebody moved them.
+
+        While a session fits into the window, it stands at its left; from then on the window
+        hops by an eighth of its width. A recorded session ends at the right edge.
+        """
         step_ns = steps()[self._step]
-        start_ns = model.about.start_ns
         end_ns = self._end_ns
         if end_ns is None:
-            end_ns = window_end(now_ns, step_ns, start_ns)
-        return model.view(now_ns, end_ns - width * step_ns, end_ns, width)
+            hop = max(1, width // 8) if self.feed.live else 1
+            start_ns = self.feed.model.about.start_ns
+            end_ns = max(window_end(now_ns, step_ns, hop), (start_ns // step_ns + width) * step_ns)
+        return Window(end_ns, step_ns, width)
 
     def _fit(self, width: int) -> None:
         """Show a recorded session whole, if a column of a second is enough for that."""
@@ -116,24 +161,30 @@ class LiveScreen(Screen[None]):
         if self.feed.live:
             return
         length = about.last_ns - about.start_ns
-        fitting = [n for n, step in enumerate(steps()) if step * width >= length]
-        self._step = min(fitting[0] if fitting else len(steps()), 4)
+        fitting = [n for n, step in enumerate(steps()) if step * (width - 1) >= length]
+        coarsest = steps().index(COARSEST_FIT_NS)
+        self._step = min(fitting[0] if fitting else len(steps()), coarsest)
 
     def _rows(self, view: LiveView, width: int, height: int) -> list[list[Run]]:
         if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
             self._page = []
             return tiny_rows(view, width, height)
-        charts = charts_of(view)
-        layout = lay_out(height, [chart.bars is not None for chart in charts])
+        window = self._window
+        assert window is not None
+        flagged, marked = frozenset(flags_of(view, window)), frozenset(marked_columns(view, window))
+        charts = charts_of(view, width, flagged, marked)
         self.selected = self._still_there(view)
+        layout = lay_out(
+            height, [chart.bars is not None for chart in charts], self.selected is not None
+        )
         rows = header_rows(view, self._status(), width, layout.header)
-        rows += chart_rows(view, charts, layout.charts, width, self._glyphs, self.selected)
+        rows += chart_rows(view, window, charts, layout.charts, self._glyphs, self.selected)
         rows += readout_rows(view, width, layout.readouts)
         self._page_top = len(rows) + 1
         tails, self._page = tail_rows(view, layout.tails, width, self.selected)
         rows += tails
         rows += detail_rows(self.selected, width, layout.detail)
-        rows.append(line(width, [(" " + footer(self.readonly), "key")]))
+        rows.append(key_row(view, footer(self.readonly), width))
         return rows[: height - 1] + rows[-1:]
 
     def _still_there(self, view: LiveView) -> TailMark | None:
@@ -146,12 +197,20 @@ class LiveScreen(Screen[None]):
     def _status(self) -> Status:
         reading = "" if self.feed.caught_up else "reading the log…"
         return Status(
-            paused=self._paused or self._end_ns is not None,
+            paused=self._frozen is not None,
+            behind_ns=self._behind_ns(),
+            recording=self.feed.live,
             pace=str(self.pace),
             damaged=self.feed.damaged,
             recorder_lost=self.feed.recorder_lost,
             message=self._message if time.monotonic() < self._message_until else reading,
         )
+
+    def _behind_ns(self) -> int | None:
+        """How long before now the window ends; None where it does not, or nothing moves."""
+        if self._window is None or self._end_ns is None or self._frozen is not None:
+            return None
+        return max(0, self.feed.now_ns() - self._end_ns) or None
 
     def say(self, message: str) -> None:
         """Show a message for some seconds."""
@@ -162,45 +221,53 @@ class LiveScreen(Screen[None]):
     # ------------------------------------------------------------------------------- keys
 
     def action_pause(self) -> None:
-        """Hold the window still, or let it follow the time again."""
-        if self._end_ns is None and self.view is not None:
-            self._end_ns = self.view.end_ns
-            self._paused = True
+        """Hold the picture still, or let it follow the time again."""
+        if self._frozen is None and self.view is not None and self._window is not None:
+            self._frozen = self.view
+            self._end_ns = self._window.end_ns
+            self.draw()
         else:
-            self._end_ns = None
-            self._paused = False
-        self.draw()
+            self.action_now()
 
     def action_zoom(self, by: int) -> None:
-        """A longer or shorter column."""
-        self._step = max(0, min(len(steps()) - 1, self._step + by))
+        """A longer or shorter column; a window that stands still keeps its middle."""
+        step = max(0, min(len(steps()) - 1, self._step + by))
+        if self._end_ns is not None and self._window is not None:
+            half = self._window.width // 2
+            middle_ns = self._end_ns - half * steps()[self._step]
+            self._end_ns = window_end(middle_ns + half * steps()[step], steps()[step])
+        self._step = step
         self.draw()
 
     def action_move(self, by: int) -> None:
         """Move the window by a quarter of its width."""
-        if self.view is None:
+        if self.view is None or self._window is None:
             return
-        width = self.query_one(Canvas).size.width
-        step_ns = steps()[self._step]
-        start_ns, now_ns = self.view.start_ns, self.feed.now_ns()
-        end_ns = (self._end_ns or self.view.end_ns) + by * (width // 4) * step_ns
-        last = window_end(now_ns, step_ns, start_ns)
-        self._paused = False
-        self._end_ns = None if end_ns >= last else max(start_ns + step_ns * width // 4, end_ns)
+        window, now_ns = self._window, self.view.now_ns
+        quarter = max(1, window.width // 4)
+        end_ns = window.end_ns + by * quarter * window.step_ns
+        first_ns = window_end(self.view.start_ns, window.step_ns) + quarter * window.step_ns
+        if end_ns >= window_end(now_ns, window.step_ns):
+            self._end_ns = None if self._frozen is None else self._frozen_end_ns(window)
+        else:
+            self._end_ns = max(first_ns, end_ns)
         self.draw()
+
+    def _frozen_end_ns(self, window: Window) -> int:
+        assert self._frozen is not None
+        return window_end(self._frozen.now_ns, window.step_ns)
 
     def action_now(self) -> None:
         """Follow the time again."""
         self._end_ns = None
-        self._paused = False
+        self._frozen = None
         self.draw()
 
     def go_to(self, t_ns: int) -> None:
         """Put a time into the middle of the window."""
         width = self.query_one(Canvas).size.width
         step_ns = steps()[self._step]
-        start_ns = self.feed.model.about.start_ns
-        self._end_ns = window_end(t_ns + width * step_ns // 2, step_ns, start_ns)
+        self._end_ns = window_end(t_ns + width * step_ns // 2, step_ns)
         self.draw()
 
     def action_tail(self, by: int) -> None:
@@ -237,11 +304,10 @@ class LiveScreen(Screen[None]):
         if 0 <= row < len(self._page):
             self.selected = self._page[row]
             self.draw()
-        elif self.view is not None and self.view.tails:
-            width = self.query_one(Canvas).size.width
-            length = self.view.end_ns - self.view.begin_ns
-            t_ns = self.view.begin_ns + event.screen_x * length // max(1, width)
+        elif self.view is not None and self._window is not None and self.view.tails:
+            window = self._window
+            t_ns = window.begin_ns + event.screen_x * window.step_ns + window.step_ns // 2
             nearest = min(self.view.tails, key=lambda mark: abs(mark.t_ns - t_ns))
-            if abs(nearest.t_ns - t_ns) <= 2 * steps()[self._step]:
+            if abs(nearest.t_ns - t_ns) <= 2 * window.step_ns:
                 self.selected = nearest
                 self.draw()
