@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mgtop.config import RunConfig
@@ -79,10 +79,9 @@ def test_whatever_is_in_a_file_it_loads_or_is_explained(
     assert message is None or message.startswith(f"{path}:")
 
 
-KEYS = st.sampled_from(
-    "command name params env edit frames hooks from log warmup emits detect ratio fallback smoke"
-    " gate conda cwd baseline x a.b".split()
-)
+TOP = ["command", "name", "params", "env", "edit", "frames", "warmup", "detect", "fallback"]
+MORE = ["smoke", "gate", "conda", "cwd", "baseline", "hooks", "from", "log", "ratio", "a.b", ""]
+KEYS = st.sampled_from(TOP) | st.sampled_from(MORE)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
     | st.sampled_from(["", "auto", "{x}", "{", "a b", "1e3"]),
@@ -229,6 +228,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 ANY = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | FLOATS | WORDS
 
 
+@example({"x": "\x85", "\u2028": ["\ufeff", " \x85 a\u2029"]})
 @given(st.dictionaries(NAMES, ANY | st.lists(ANY, max_size=3), max_size=5))
 @settings(max_examples=200, deadline=None)
 def test_what_is_written_reads_back_the_same(
