@@ -1,7 +1,6 @@
 """Keeping secrets out of what a session folder holds.
 
-Masking is by likelihood, by the look of a name or of a value; docs/session-log.md says what
-is looked for.
+Masking is by likelihood, by the look of a name or of a value (docs/session-log.md).
 """
 
 from __future__ import annotations
