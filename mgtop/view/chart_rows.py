@@ -57,7 +57,7 @@ def marked_columns(view: LiveView, window: Window) -> list[int]:
 
 
 def _flag_row(view: LiveView, window: Window, selected: TailMark | None) -> list[Run]:
-    parts = []
+    parts: list[tuple[int, str, str]] = []
     for column, mark in flags_of(view, window).items():
         is_selected = selected is not None and mark.t_ns == selected.t_ns
         letter = letter_of(mark.tail.cause) if mark.tail.cause is not None else PENDING

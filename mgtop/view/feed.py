@@ -16,6 +16,8 @@ from mgtop.wire.records import AnyRecord, SessionEnd
 RECENT_NS = 30_000_000_000
 MOST_RECENT = 200_000
 LIVE_EVERY_NS = 1_000_000_000
+READ_BYTES = 64 << 10
+"""At a time, so that keys have their turn while a long log is read: some 25 ms of work."""
 
 
 class Feed:
@@ -35,7 +37,7 @@ class Feed:
         self.caught_up = False
         self.records = 0
         self._clock = clock
-        self._reader = LogReader(folder)
+        self._reader = LogReader(folder, READ_BYTES)
         self._marks = MarksReader(folder)
         self._live = is_live(folder)
         self._live_checked_ns = clock()
@@ -56,7 +58,7 @@ class Feed:
         """The recorder is gone without having said that it ends."""
         return not self._live and not self._ended and self.caught_up
 
-    def poll(self, budget_ns: int = 100_000_000) -> int:
+    def poll(self, budget_ns: int = 40_000_000) -> int:
         """Read on, for about ``budget_ns``; return how many records came."""
         began = self._clock()
         count = 0

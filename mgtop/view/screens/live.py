@@ -36,6 +36,7 @@ DEFAULT_STEP_NS = 500_000_000
 COARSEST_FIT_NS = 1_000_000_000
 """A recorded session is shown whole where columns of this duration are enough for that."""
 MESSAGE_S = 3.0
+CATCH_UP_S = 0.02
 IDLE_S = 1.0
 """How often to look for news where nothing can have changed on the screen."""
 
@@ -72,6 +73,7 @@ class LiveScreen(Screen[None]):
         self._frozen: LiveView | None = None
         """The picture of the moment of pausing."""
         self._drawn: object = None
+        self._draw_at = 0.0
         self._message = ""
         self._message_until = 0.0
         self._due = 0.0
@@ -83,7 +85,8 @@ class LiveScreen(Screen[None]):
         yield Canvas(id="canvas")
 
     def on_mount(self) -> None:
-        """Read what there is, and begin to tick."""
+        """Show the screen, and begin to tick."""
+        self.draw()
         self._due = time.monotonic()
         self.call_after_refresh(self._tick)
 
@@ -93,13 +96,18 @@ class LiveScreen(Screen[None]):
         now = time.monotonic()
         interval = self.pace.ticked(now, self._due)
         self.feed.poll()
-        still = self._frozen is not None or (self.feed.caught_up and not self.feed.live)
-        if not still or self._drawn != self._seen():
-            self.draw()
         if not self.feed.caught_up:
-            interval = 0.01  # a long log is being read: go on as soon as keys had their turn
-        elif still:
-            interval = max(interval, IDLE_S)
+            # A long log is being read: draw as often as always, and let keys have their turn.
+            if now >= self._draw_at:
+                self._draw_at = now + interval
+                self.draw()
+            interval = CATCH_UP_S
+        else:
+            still = self._frozen is not None or not self.feed.live
+            if not still or self._drawn != self._seen():
+                self.draw()
+            if still:
+                interval = max(interval, IDLE_S)
         self._due = time.monotonic() + interval
         self.set_timer(interval, self._tick)
 
