@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +23,9 @@ from mgtop.cli.errors import (
     UserError,
     say,
 )
+
+STOPPING_S = 15.0
+"""A target that was asked to end is killed after 10 s."""
 
 if TYPE_CHECKING:
     from mgtop.record.launch import Outcome, Recording
@@ -93,7 +98,10 @@ def _give_away_stdin() -> None:
 def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) -> int:
     from mgtop.view.app import run_view
 
-    run_view(recording.folder, fps=fps, readonly=False)
+    choice = run_view(recording.folder, fps=fps, readonly=False)
+    if choice != "leave":
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            recording.wait(STOPPING_S)
     outcome = recording.poll()
     name = recording.folder.name
     if outcome is None:

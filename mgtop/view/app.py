@@ -21,7 +21,7 @@ from mgtop.view.themes import ANSI, DEFAULT, load_all
 DEFAULT_FPS = 4.0
 
 
-class MgtopApp(App[None]):
+class MgtopApp(App[Leaving]):
     """Shows one session.
 
     Args:
@@ -90,7 +90,7 @@ class MgtopApp(App[None]):
                 request_stop(self.folder, target=choice == "stop_target")
             except NotLive as error:
                 self.live.say(str(error))
-        self.exit()
+        self.exit(choice)
 
     def action_interrupt(self) -> None:
         """Ctrl-C leaves at the second press, and never reaches the target."""
@@ -160,7 +160,6 @@ class MgtopApp(App[None]):
         self.live.say(f"theme {self.theme}")
 
 
-def run_view(folder: Path, fps: float | None = None, readonly: bool = False) -> int:
-    """Show a session until the user leaves; the exit code is 0."""
-    MgtopApp(folder, fps or DEFAULT_FPS, readonly).run()
-    return 0
+def run_view(folder: Path, fps: float | None = None, readonly: bool = False) -> Leaving:
+    """Show a session until the user leaves; return what was asked for on leaving."""
+    return MgtopApp(folder, fps or DEFAULT_FPS, readonly).run() or "leave"

@@ -27,7 +27,7 @@ LIVE_KEYS: tuple[Key, ...] = (
     Key("M", "app.mark_note", "", "mark this moment with a note", False, True),
     Key(
         "s",
-        "snapshot",
+        "app.snapshot",
         "s snap",
         "save picture, figures and the last 30 s of records",
         True,
