@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mgtop.analysis.devices import Device, Devices
-from mgtop.analysis.series import Store
+from mgtop.analysis.series import STALE_PERIODS, Store
 from mgtop.analysis.sources import Sources
 from mgtop.wire.records import (
     GpuDevice,
@@ -47,7 +47,8 @@ class Charted:
 
     def _memory(self, record: GpuMemory) -> None:
         key = f"vram:{record.gpu}"
-        self._store.add(key, record.t_ns, record.used_bytes / MIB, _held(self._period("nvml")))
+        period = self._period("nvml") or REPEAT_NS
+        self._store.add(key, record.t_ns, record.used_bytes / MIB, period, _good_for(period))
 
     def _period(self, source: str) -> int | None:
         state = self._sources.last(source)
@@ -70,9 +71,8 @@ class Charted:
             drawn = self._utilisation[record.gpu] = record.source
         if record.source == drawn:
             period = record.period_ns
-            if record.source == "poll":
-                period = _held(period)
-            self._store.add(f"gpu:{record.gpu}", record.t_ns, record.percent, period)
+            hold = _good_for(period) if record.source == "poll" else None
+            self._store.add(f"gpu:{record.gpu}", record.t_ns, record.percent, period, hold)
 
     def _process(self, record: GpuProcess) -> None:
         if record.relation != "target":
@@ -134,9 +134,9 @@ def tree_percent(before: HostCpu, after: HostCpu) -> float | None:
     return 100.0 * used / time if used >= 0 else None
 
 
-def _held(period_ns: int | None) -> int:
-    """The period that says when a reading is stale, where unchanged ones are left out."""
-    return max(period_ns or 0, REPEAT_NS)
+def _good_for(period_ns: int) -> int:
+    """How long a reading is good for, where one that does not change is left out."""
+    return STALE_PERIODS * max(period_ns, REPEAT_NS)
 
 
 def _rank(source: str) -> int:

@@ -41,7 +41,7 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         slack_ms=None if slack is None else slack / 1e6,
         recording=model.about.end is None,
         summary=summary,
-        series={key: store.columns(key, begin_ns, end_ns, columns) for key in keys},
+        series={key: store.columns(key, begin_ns, end_ns, columns, now_ns) for key in keys},
         tails=[mark for mark in tails if mark.t_ns >= begin_ns and mark.begin_ns < end_ns],
         marks_ns=sorted(mark.t_ns for mark in model.marks if begin_ns <= mark.t_ns < end_ns),
         begin_ns=begin_ns,

@@ -97,7 +97,9 @@ class _Channel:
         self.period_ns: int | None = None
         self.hold_ns = 0
 
-    def add(self, t_ns: int, value: float, period_ns: int | None) -> None:
+    def add(
+        self, t_ns: int, value: float, period_ns: int | None, hold_ns: int | None = None
+    ) -> None:
         before = self.t_ns
         for ring in self.rings:
             bucket = t_ns // ring.width_ns
@@ -119,7 +121,9 @@ class _Channel:
                 ring.put(bucket, bucket, value)
         if before is None or t_ns >= before:
             self.t_ns, self.value, self.period_ns = t_ns, value, period_ns
-            self.hold_ns = STALE_PERIODS * period_ns if period_ns else 0
+            if hold_ns is None:
+                hold_ns = STALE_PERIODS * period_ns if period_ns else 0
+            self.hold_ns = hold_ns
 
     def cover(self, begin_ns: int, end_ns: int, value: float) -> None:
         """Something lasted from ``begin_ns`` to ``end_ns``: all buckets under it show it."""
@@ -140,8 +144,18 @@ class Store:
         self._limits: dict[str, float | None] = {}
         self._reasons: dict[str, str | None] = {}
 
-    def add(self, key: str, t_ns: int, value: float, period_ns: int | None = None) -> None:
-        """Add one reading. ``period_ns``: when to expect the next one (None: an event).
+    def add(
+        self,
+        key: str,
+        t_ns: int,
+        value: float,
+        period_ns: int | None = None,
+        hold_ns: int | None = None,
+    ) -> None:
+        """Add one reading. ``period_ns``: when the next one was made (None: an event).
+
+        ``hold_ns``: how long it is good for; three periods, unless readings that do not
+        change are left out.
 
         Readings of one key come in the order of time; one that comes late is still merged
         into its bucket, but holds nothing. What is no finite number is left out.
@@ -151,7 +165,7 @@ class Store:
         channel = self._channels.get(key)
         if channel is None:
             channel = self._channels[key] = _Channel()
-        channel.add(t_ns, value, period_ns)
+        channel.add(t_ns, value, period_ns, hold_ns)
 
     def add_span(self, key: str, begin_ns: int, end_ns: int, value: float) -> None:
         """Add a value of something that lasted, as an interval: it fills its whole time."""
@@ -172,8 +186,12 @@ class Store:
         """Keys that were described or have readings, in order of appearance."""
         return list(dict.fromkeys([*self._units, *self._channels]))
 
-    def columns(self, key: str, begin_ns: int, end_ns: int, n: int) -> Series:
+    def columns(
+        self, key: str, begin_ns: int, end_ns: int, n: int, seen_ns: int | None = None
+    ) -> Series:
         """``n`` columns of the time from ``begin_ns`` (included) to ``end_ns`` (not).
+
+        The age is that at ``seen_ns``, where that is before the end.
 
         A column takes the buckets that begin in it, of the coarsest ring that is finer
         than the column and still holds that time. Where only coarser buckets are left,
@@ -194,8 +212,9 @@ class Store:
                 low[i], high[i] = _column(channel, begin, end)
             last, at_ns = _newest(channel, end_ns)
             if at_ns is not None:
-                age_ns = max(0, end_ns - at_ns)
-                stale = period_ns is not None and age_ns > STALE_PERIODS * period_ns
+                seen_ns = end_ns if seen_ns is None else min(seen_ns, end_ns)
+                age_ns = max(0, seen_ns - at_ns)
+                stale = period_ns is not None and age_ns > channel.hold_ns
         return Series(
             name=key,
             unit=self._units.get(key, ""),

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from mgtop.analysis.live import LiveView, Series
-from mgtop.analysis.series import STALE_PERIODS
 from mgtop.charts import Bars, round_up
 from mgtop.view.figures import age, gib, in_unit_of, ms, percent, unit_of
 
@@ -101,7 +100,7 @@ def _memory(view: LiveView) -> Chart:
     of = f" of {gib(limit)}" if limit else unit_of(top)
     figures = [mine, f"░ device {in_unit_of(top, device.last)}{of}"]
     bars = Bars(device.high, top=top, part=part, limit=None if limit is None else NEAR_FULL * limit)
-    return _sampled(title, figures, bars, view, device)
+    return _sampled(title, figures, bars, device)
 
 
 def _gpu(view: LiveView) -> Chart:
@@ -112,7 +111,7 @@ def _gpu(view: LiveView) -> Chart:
     if series is None or series.last is None:
         return Chart(title, [_why(series)], None)
     figures = ["0–100", f"last {percent(series.last)}", "█ lowest ░ highest"]
-    return _sampled(title, figures, Bars(series.high, top=100.0, part=series.low), view, series)
+    return _sampled(title, figures, Bars(series.high, top=100.0, part=series.low), series)
 
 
 def _cpu(view: LiveView) -> Chart:
@@ -132,7 +131,7 @@ def _cpu(view: LiveView) -> Chart:
     else:
         figures.append(f"target {_why(process)}")
     figures.append(f"░ system {percent(system.last)}")
-    return _sampled(title, figures, Bars(system.high, top=top, part=part), view, system)
+    return _sampled(title, figures, Bars(system.high, top=top, part=part), system)
 
 
 def _own_gpu(view: LiveView) -> int:
@@ -154,16 +153,15 @@ def _why(series: Series | None) -> str:
     return f"n/a: {reason}" if reason else "n/a"
 
 
-def _sampled(title: str, figures: list[str], bars: Bars, view: LiveView, series: Series) -> Chart:
+def _sampled(title: str, figures: list[str], bars: Bars, series: Series) -> Chart:
     """With the resolution of what is drawn, and how old its last reading is.
 
     Ages under a second are not told apart: the row would change at every drawing.
     """
-    age_ns = max(0, (series.age_ns or 0) - max(0, view.end_ns - view.now_ns))
-    period_ns = series.period_ns
+    period_ns, age_ns = series.period_ns, series.age_ns or 0
     if period_ns is None:
         return Chart(title, [*figures, f"{age(age_ns)} old"], bars)
-    if age_ns > STALE_PERIODS * period_ns:
+    if series.stale:
         stale = f"✖ STALE for {age(age_ns)}"
         return Chart(title, [*figures, f"every {age(period_ns)}", stale], bars, stale=True)
     old = "<1 s" if age_ns < 1_000_000_000 else age(age_ns)
