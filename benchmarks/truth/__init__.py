@@ -1,0 +1,1 @@
+"""Faults at known times, and how many of them mgtop names rightly."""
