@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -27,26 +28,35 @@ class About:
         self.driver: str | None = None
         self.cuda: str | None = None
 
-    def feed(self, record: r.AnyRecord) -> None:
-        """Take the next record."""
+    def takes(self) -> dict[type, Callable[[Any], None]]:
+        """What to call with which records."""
+        return {
+            r.SessionStart: self._session_start,
+            r.TargetStart: lambda record: setattr(self, "target", record),
+            r.TargetExit: lambda record: setattr(self, "exit", record),
+            r.SessionEnd: lambda record: setattr(self, "end", record),
+            r.GpuDevice: self._gpu_device,
+            r.HostCpu: lambda record: setattr(self, "cores", record.cores),
+            r.Hello: self._hello,
+        }
+
+    def seen(self, t_ns: int) -> None:
+        """The log has come to that time."""
         if self.first_ns is None:
-            self.first_ns = record.t_ns
-        if not (isinstance(record, r.Mark) and record.proc == 0):
-            self.last_ns = max(self.last_ns, record.t_ns)
-        if isinstance(record, r.SessionStart):
+            self.first_ns = t_ns
+        if t_ns > self.last_ns:
+            self.last_ns = t_ns
+
+    def _session_start(self, record: r.SessionStart) -> None:
+        if self.start is None:  # another one is a recorder's that took over
             self.start = record
-        elif isinstance(record, r.TargetStart):
-            self.target = record
-        elif isinstance(record, r.TargetExit):
-            self.exit = record
-        elif isinstance(record, r.SessionEnd):
-            self.end = record
-        elif isinstance(record, r.GpuDevice):
-            self.driver = record.driver or self.driver
-            self.cuda = record.cuda or self.cuda
-        elif isinstance(record, r.HostCpu):
-            self.cores = record.cores
-        elif isinstance(record, r.Hello) and (self.hello is None or record.torch is not None):
+
+    def _gpu_device(self, record: r.GpuDevice) -> None:
+        self.driver = record.driver or self.driver
+        self.cuda = record.cuda or self.cuda
+
+    def _hello(self, record: r.Hello) -> None:
+        if self.hello is None or record.torch is not None:
             self.hello = record
 
     @property

@@ -3,13 +3,14 @@
 With x = interval / frames of an emit, x is above the rule where it exceeds both ``ratio`` ×
 the median of the recent x and that median + ``floor`` / frames. The median is robust: tails
 do not drag it. Eight in a row above the rule (or below it by as much) are no tails but a
-*level shift*: the baseline starts anew.
+*level shift*: the baseline starts anew, with those eight.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Iterator
 from typing import Literal
 
 from mgtop.analysis.statistics import quantile
@@ -18,8 +19,8 @@ from mgtop.config.structs import Detect
 SHIFT_LENGTH = 8
 ENOUGH = 8
 """With fewer recent emits, a baseline says little, and what comes later serves as well."""
-FEWEST_OTHERS = 2
-"""With one other interval, nobody can say which of the two is the unusual one."""
+FEW = 3
+"""So many intervals make a level that a run of others can leave."""
 
 Side = Literal["usual", "above", "below"]
 
@@ -45,6 +46,10 @@ class RecentMedian:
             oldest = self._values.popleft()
             del self._ordered[bisect_left(self._ordered, oldest)]
 
+    def __iter__(self) -> Iterator[float]:
+        """The values, ascending."""
+        return iter(self._ordered)
+
     def clear(self) -> None:
         """Forget all."""
         self._values.clear()
@@ -55,9 +60,12 @@ class RecentMedian:
         return quantile(self._ordered, 0.5) if self._ordered else None
 
     def median_without(self, value: float) -> float | None:
-        """The median of all but one occurrence of ``value``."""
-        at = bisect_left(self._ordered, value)
-        rest = self._ordered[:at] + self._ordered[at + 1 :]
+        """The median of all but one of this value (of all, where there is none)."""
+        ordered = self._ordered
+        at = bisect_left(ordered, value)
+        if at == len(ordered) or ordered[at] != value:
+            return self.median()
+        rest = ordered[:at] + ordered[at + 1 :]
         return quantile(rest, 0.5) if rest else None
 
 
@@ -76,76 +84,97 @@ class Baseline:
 
     Attributes:
         shifts: level shifts so far.
-        since_ns: where the baseline began (after a level shift).
+        since_ns: where the present level began (0: with the stream).
     """
+
+    __slots__ = ("_detect", "_recent", "_run", "_run_begin_ns", "_side", "_withheld", "shifts",
+                 "since_ns")  # fmt: skip
 
     def __init__(self, detect: Detect) -> None:
         self._detect = detect
         self._recent = RecentMedian(detect.history)
         self._run: list[float] = []
-        self._run_side: Side = "usual"
+        self._side: Side = "usual"
         self._run_begin_ns = 0
+        self._withheld = False
+        """The run is not among the recent ones yet: while these are few, it would drag them."""
         self.shifts = 0
         self.since_ns = 0
 
     def median(self) -> float | None:
-        """The usual interval per frame, ns; the run in progress left out."""
+        """The usual interval per frame, ns; None where nothing is known."""
         return self._recent.median()
+
+    def median_of_others(self, x: float | None = None) -> float | None:
+        """The median per frame, ns, of all that are held (but one of this length)."""
+        if not self._withheld:
+            return self._recent.median() if x is None else self._recent.median_without(x)
+        held = sorted([*self._recent, *self._run])
+        if x in held:
+            held.remove(x)
+        return quantile(held, 0.5) if held else None
 
     @property
     def known(self) -> int:
-        """Intervals that the median rests on."""
-        return len(self._recent)
+        """Intervals that are held."""
+        return len(self._recent) + (len(self._run) if self._withheld else 0)
 
     @property
     def settled(self) -> bool:
         """Whether there are enough recent intervals to judge the next one at once."""
         return len(self._recent) >= ENOUGH
 
-    def add(self, x: float, count: int, begin_ns: int) -> Literal["usual", "above", "shift"]:
-        """Add the next interval per frame.
+    @property
+    def run_above(self) -> int:
+        """How many of the last intervals were all above the rule: tails, or a shift to come."""
+        return len(self._run) if self._side == "above" else 0
 
-        Returns ``above`` where it is too long by what is known now (then it may still turn
-        out to be part of a level shift), ``shift`` where it completes one.
+    def completes_shift(self, x: float, count: int) -> bool:
+        """Whether this interval, if added next, makes the run long enough for a shift."""
+        if len(self._run) < SHIFT_LENGTH - 1:
+            return False
+        return self._side_of(x, count, self._recent.median()) == self._side
+
+    def add(self, x: float, count: int, begin_ns: int) -> tuple[Side, float | None]:
+        """Add the next interval per frame; it began at ``begin_ns``.
+
+        Returns on which side of the rule it lies, and the median that it was compared with.
         """
         median = self._recent.median()
-        side = "usual" if median is None else side_of(x, count, median, self._detect)
-        if not self.settled:
-            # Too little is known to tell a shift from scatter; the caller judges later.
-            self._recent.add(x)
-            return "usual"
-        if side == "usual" or side != self._run_side:
+        side = self._side_of(x, count, median)
+        if self._run and side != self._side:
             self._end_run()
         if side == "usual":
             self._recent.add(x)
-            return "usual"
+            return side, median
         if not self._run:
-            self._run_side, self._run_begin_ns = side, begin_ns
+            self._side, self._run_begin_ns = side, begin_ns
+            self._withheld = not self.settled
         self._run.append(x)
-        if len(self._run) >= SHIFT_LENGTH:
+        if not self._withheld:
+            self._recent.add(x)
+        if len(self._run) == SHIFT_LENGTH:
             self.shifts += 1
             self.since_ns = self._run_begin_ns
             self._recent.clear()
+            self._withheld = True
             self._end_run()
-            return "shift"
-        return "above" if side == "above" else "usual"
+        return side, median
+
+    def forget(self) -> None:
+        """Let go of all that was recent: nothing more comes."""
+        self._recent.clear()
+        self._run.clear()
+        self._side, self._withheld = "usual", False
+
+    def _side_of(self, x: float, count: int, median: float | None) -> Side:
+        if median is None or len(self._recent) < FEW:
+            return "usual"
+        return side_of(x, count, median, self._detect)
 
     def _end_run(self) -> None:
-        for x in self._run:
-            self._recent.add(x)
+        if self._withheld:
+            for x in self._run:
+                self._recent.add(x)
         self._run.clear()
-        self._run_side = "usual"
-
-    @property
-    def in_run(self) -> bool:
-        """Whether the last intervals were all above the rule: tails, or a shift to come."""
-        return bool(self._run) and self._run_side == "above"
-
-    def early_median(self, x: float) -> float | None:
-        """The median of all other intervals known, for one of the first few.
-
-        None where there are too few others to say anything.
-        """
-        if len(self._recent) <= FEWEST_OTHERS:
-            return None
-        return self._recent.median_without(x)
+        self._side, self._withheld = "usual", False

@@ -14,8 +14,11 @@ from mgtop.analysis.assemble import assemble
 from mgtop.analysis.causes import attribute
 from mgtop.analysis.channels import Channels
 from mgtop.analysis.evidence import TailWindow
+from mgtop.analysis.judged import Judged, JudgedTails
 from mgtop.analysis.live import LiveView
 from mgtop.analysis.picture import picture
+from mgtop.analysis.placement import Place
+from mgtop.analysis.possible import is_possible
 from mgtop.analysis.requests import Request
 from mgtop.analysis.settings import settings_of
 from mgtop.analysis.summary import Summary, Tail
@@ -39,12 +42,15 @@ class Model:
         self.traffic = Traffic(self.settings)
         self.marks: list[r.Mark] = []
         self.loading: bool | None = None
-        self.tails: list[tuple[Request, bool, Tail]] = []
-        """Final ones in the order of judgement: request, whether in its warm-up, tail."""
-        self._finished = False
-        self._pending: dict[int, Request] = {}
-        self._takes: dict[type, Callable[[Any], None]] = {
-            r.SessionStart: self._session_start,
+        self.refused = 0
+        """Records that cannot be true."""
+        self.judged = JudgedTails()
+        self._fed = 0
+        self._known: tuple[int, Summary] | None = None
+        """The last summary, and how much had been fed then."""
+        self._pending: dict[Request, None] = {}
+        """Requests with tails that are not final yet, in order."""
+        own: dict[type, Callable[[Any], None]] = {
             r.FrameEmit: self._frame,
             r.RequestReceived: lambda record: self.traffic.received(record),
             r.PreprocessDone: lambda record: self.traffic.preprocessed(record),
@@ -55,21 +61,29 @@ class Model:
             r.Load: self._load,
             r.Mark: self.marks.append,
             r.SourceState: lambda record: self._judge(),
+            r.SessionEnd: lambda record: self.finish(),
         }
+        self._takes: dict[type, list[Callable[[Any], None]]] = {}
+        for takes in (self.about.takes(), own):
+            for kind, take in takes.items():
+                self._takes.setdefault(kind, []).append(take)
 
     # --------------------------------------------------------------------------- records
 
     def feed(self, record: r.AnyRecord) -> None:
-        """Take the next record of the log."""
-        self.about.feed(record)
+        """Take the next record of the log (or a viewer's mark from beside it, at any time)."""
+        self._fed += 1
+        if not is_possible(record):
+            self.refused += 1
+            return
+        if isinstance(record, r.Mark) and record.proc == 0:
+            self.marks.append(record)  # it must not move the log's time
+            return
+        self.about.seen(record.t_ns)
         if isinstance(record, r.SessionStart):
             self._session_start(record)
-            return
-        if not (isinstance(record, r.Mark) and record.proc == 0):
-            # A viewer's mark comes from beside the log: it must not move its time.
-            self.channels.feed(record)
-        take = self._takes.get(type(record))
-        if take is not None:
+        self.channels.feed(record)
+        for take in self._takes.get(type(record), ()):
             take(record)
 
     def feed_all(self, records: Iterable[r.AnyRecord]) -> None:
@@ -79,21 +93,20 @@ class Model:
 
     def finish(self) -> None:
         """Say that nothing more comes: judge what is still open."""
-        if not self._finished:
-            self._finished = True
-            self.traffic.finish()
-            self._judge(end=True)
+        self._fed += 1
+        self.traffic.finish()
+        self._judge(end=True)
 
     def _session_start(self, record: r.SessionStart) -> None:
-        if self.traffic.requests:
-            return  # a second start in one log: a recorder that took over
+        if self.about.start is not None or self.traffic.requests:
+            return  # a recorder that took over: its settings came too late
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings)
-        self.channels.feed(record)
 
     def _load(self, record: r.Load) -> None:
         self.loading = not record.done
+        self.traffic.loaded(record)
 
     def _frame(self, frame: r.FrameEmit) -> None:
         taken = self.traffic.emitted(frame)
@@ -104,11 +117,11 @@ class Model:
         if interval is not None:
             lasted_ms = interval.duration_ns / 1e6
             store.add_span("interval", interval.begin_ns, frame.t_ns, lasted_ms)
-        slack = request.player.slack_ns(frame.t_ns) if request.player is not None else None
+        slack = request.slack_ns(frame.t_ns)
         if slack is not None:
             store.add("slack", frame.t_ns, slack / 1e6)
         if request.detector.open:
-            self._pending[id(request)] = request
+            self._pending[request] = None
         self._judge()
 
     def _stream_end(self, record: r.StreamEnd) -> None:
@@ -121,13 +134,16 @@ class Model:
         if not self._pending:
             return
         passed = Passed.of(self.channels.newest_ns, self.channels.covered_ns())
-        for key, request in list(self._pending.items()):
+        for request in list(self._pending):
             for candidate in request.detector.take_final(passed, end):
                 self._conclude(request, candidate)
             if not request.detector.open:
-                del self._pending[key]
+                del self._pending[request]
+                request.settle()
 
     def _conclude(self, request: Request, candidate: Candidate) -> None:
+        if request.dropped:
+            return
         interval = candidate.interval
         frame = interval.frame
         window = TailWindow(
@@ -139,11 +155,11 @@ class Model:
             count=frame.count,
             begin_ns=interval.begin_ns,
             end_ns=frame.t_ns,
-            excess_ns=round(candidate.excess_ns),
-            median_ns=round(candidate.median_ns),
+            excess_ns=candidate.excess_ns,
+            median_ns=candidate.median_ns,
             frame=frame,
             previous=interval.previous,
-            since_ns=request.detector.baseline.since_ns,
+            since_ns=candidate.since_ns,
         )
         found = attribute(window, self.channels, self.settings)
         tail = make_tail(
@@ -153,21 +169,23 @@ class Model:
             final=True,
             cause=found.cause or "unexplained",
             causes=found.causes,
-            evidence=found.evidence,
+            evidence=self.judged.shared(found.evidence),
         )
+        place = Place(request.ordinal, frame.emit, frame.index, interval.axis, interval.rank)
         if not interval.warmup:
-            request.tails += 1
-        self.tails.append((request, interval.warmup, tail))
+            request.has_tail()
+        self.judged.add(Judged(request, interval.warmup, tail, candidate.excess_ns, place))
 
     def open_tails(self) -> list[tuple[Request, bool, Tail]]:
-        """Tails that are not final yet, as they look now."""
+        """Tails that are not final yet, as they look now: whose, whether in its warm-up."""
         return [
             (
                 request,
                 candidate.interval.warmup,
                 make_tail(candidate, request.id, self.about.start_ns, final=False),
             )
-            for request in self._pending.values()
+            for request in self._pending
+            if not request.dropped
             for candidate in request.detector.provisional()
         ]
 
@@ -175,7 +193,9 @@ class Model:
 
     def summary(self) -> Summary:
         """Everything that is known so far."""
-        return assemble(self)
+        if self._known is None or self._known[0] != self._fed:
+            self._known = (self._fed, assemble(self))
+        return self._known[1]
 
     def view(self, now_ns: int, begin_ns: int, end_ns: int, columns: int) -> LiveView:
         """The picture of a window of time, in so many columns, as seen at ``now_ns``."""

@@ -18,15 +18,80 @@ FEWEST_EMITS = 8
 RATE_TOLERANCE = 0.01
 """A source that makes the target rate but for 1 % keeps up: that is the clocks' and the
 pacer's scatter, over any session."""
+MOST_POINTS = 64
+
+
+class Progress:
+    """How many frames there were when: at most :data:`MOST_POINTS` points, evenly spread."""
+
+    __slots__ = ("_emits", "_points", "_stride", "last")
+
+    def __init__(self) -> None:
+        self._points: list[tuple[int, int]] = []
+        self._stride = 1
+        self._emits = 0
+        self.last = (0, 0)
+
+    def add(self, t_ns: int, frames: int) -> None:
+        """``frames`` had come by ``t_ns``."""
+        self.last = (t_ns, frames)
+        if self._emits % self._stride == 0:
+            self._points.append(self.last)
+            if len(self._points) >= MOST_POINTS:
+                del self._points[1::2]
+                self._stride *= 2
+        self._emits += 1
+
+    @property
+    def emits(self) -> int:
+        """Points that were added."""
+        return self._emits
+
+    def is_slow(self, frame_ns: float) -> bool:
+        """Whether frames came slower than one every ``frame_ns``, and still do.
+
+        So over all, and in the third and in the last quarter: a single stall, or a slow
+        start, is not a slow source.
+        """
+        points = self._points if self._points[-1] == self.last else [*self._points, self.last]
+        last = len(points) - 1
+        turns = [points[0], points[last // 2], points[3 * last // 4], points[last]]
+        return all(
+            made_frames - frames < (1 - RATE_TOLERANCE) * (until_ns - t_ns) / frame_ns
+            for (t_ns, frames), (until_ns, made_frames) in (
+                (turns[0], turns[3]),
+                (turns[1], turns[2]),
+                (turns[2], turns[3]),
+            )
+        )
 
 
 class Playout:
     """The player of one request, fed emit by emit.
 
+    Times are on the viewer's clock: time that the program spent waiting for the viewer is
+    not on it.
+
     Args:
         fps: the target rate.
         buffer_frames: frames that must have arrived before play starts; None: the first block.
     """
+
+    __slots__ = (
+        "_anchor_ns",
+        "_arrived",
+        "_first_index",
+        "_first_ns",
+        "_frame_ns",
+        "_progress",
+        "_wanted_buffer",
+        "buffer_frames",
+        "fps",
+        "slack_min_ns",
+        "smooth_delay_ns",
+        "stall_ns",
+        "underruns",
+    )
 
     def __init__(self, fps: float, buffer_frames: int | None = None) -> None:
         self.fps = fps
@@ -38,29 +103,28 @@ class Playout:
         self.smooth_delay_ns = 0.0
         self.slack_min_ns: float | None = None
         self._first_ns: int | None = None
-        self._first_frames = 0
-        self._last_ns = 0
-        self._emits = 0
+        self._first_index = 0
+        self._progress = Progress()
         self._arrived = 0
         self._anchor_ns: float | None = None
-        """When frame 0 was due, moved on by every stall; None until play starts."""
+        """When the first frame was due, from the first emit on, moved on by every stall;
+        None until play starts."""
 
     def add(self, t_ns: int, index: int, count: int) -> bool | None:
         """Frames ``index`` … ``index + count − 1`` arrived at ``t_ns``.
 
         Returns whether they came too late for the viewer; None while nothing plays yet.
         """
-        self._emits += 1
-        self._last_ns = t_ns
         if self._first_ns is None:
-            self._first_ns = t_ns
-            self._first_frames = index + count
+            self._first_ns, self._first_index = t_ns, index
             self.buffer_frames = count if self._wanted_buffer is None else self._wanted_buffer
-        ahead_ns = index * self._frame_ns
-        self.smooth_delay_ns = max(self.smooth_delay_ns, t_ns - self._first_ns - ahead_ns)
+        since_ns = t_ns - self._first_ns
+        before = index - self._first_index
+        ahead_ns = before * self._frame_ns
+        self.smooth_delay_ns = max(self.smooth_delay_ns, since_ns - ahead_ns)
         late: bool | None = None
         if self._anchor_ns is not None:
-            slack = self._anchor_ns + ahead_ns - t_ns
+            slack = self._anchor_ns + ahead_ns - since_ns
             late = slack < 0
             if late:
                 self.underruns += 1
@@ -69,9 +133,10 @@ class Playout:
                 slack = 0.0
             lowest = self.slack_min_ns
             self.slack_min_ns = slack if lowest is None else min(lowest, slack)
-        self._arrived = max(self._arrived, index + count)
+        self._arrived = max(self._arrived, before + count)
+        self._progress.add(t_ns, self._arrived)
         if self._anchor_ns is None and self._arrived >= (self.buffer_frames or 0):
-            self._anchor_ns = float(t_ns)
+            self._anchor_ns = float(since_ns)
         return late
 
     def slack_ns(self, now_ns: int) -> float | None:
@@ -79,23 +144,25 @@ class Playout:
 
         None before play has started.
         """
-        if self._anchor_ns is None:
+        if self._anchor_ns is None or self._first_ns is None:
             return None
-        return max(0.0, self._anchor_ns + self._arrived * self._frame_ns - now_ns)
+        played_to_ns = now_ns - self._first_ns - self._anchor_ns
+        return max(0.0, self._arrived * self._frame_ns - played_to_ns)
 
     def keeps_up(self) -> bool | None:
-        """Whether frames come at the target rate in the long run; None for too few emits."""
-        if self._emits < FEWEST_EMITS or self._first_ns is None or self._last_ns <= self._first_ns:
+        """Whether frames come at the target rate; None for too few emits.
+
+        Where they do not, no buffer is large enough: the delay only grows.
+        """
+        if self._progress.emits < FEWEST_EMITS:
             return None
-        made = self._arrived - self._first_frames
-        wanted = (self._last_ns - self._first_ns) / self._frame_ns
-        return made >= (1 - RATE_TOLERANCE) * wanted
+        return not self._progress.is_slow(self._frame_ns)
 
     def summary(self) -> PlayoutSummary:
         """The figures, ms."""
         if self._first_ns is None:
             return PlayoutSummary(target_fps=self.fps)
-        played_ns = self._last_ns - self._first_ns
+        played_ns = self._progress.last[0] - self._first_ns
         delay = self.smooth_delay_ns
         # A rounding error of the frame's duration must not cost a frame of buffer.
         frames = math.ceil(delay / self._frame_ns - 1e-6)

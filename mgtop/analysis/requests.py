@@ -3,33 +3,54 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mgtop.analysis.gaps import Gaps
 from mgtop.analysis.playout import Playout
-from mgtop.analysis.statistics import Samples
+from mgtop.analysis.statistics import Typical
 from mgtop.analysis.summary import PlayoutSummary, RequestSummary
 from mgtop.analysis.tails import Interval, TailDetector
-from mgtop.analysis.totals import Combined, Totals
+from mgtop.analysis.totals import Totals
 from mgtop.config.structs import AnalysisSettings
-from mgtop.wire.records import FrameEmit, PreprocessDone, RequestReceived, StreamEnd, Wait
+from mgtop.wire.records import ROUTES, FrameEmit, PreprocessDone, RequestReceived, StreamEnd, Wait
 
-TOLD_APART = 0
-"""Request number of frames that could not be told apart."""
+NOT_TOLD_APART = 0
+"""Request number of frames of overlapping requests that could not be told apart."""
 UNTOLD = "overlapping requests could not be told apart: their intervals are not known"
-LOST = "frames are missing from the log: the intervals beside them are not known"
-MOST_WAITS = 64
+LATE_START = "its beginning was not recorded"
+OUT_OF_ORDER = "times out of order: the intervals beside them are not known"
+FROM_A_LOG = ROUTES.index("log")
+LONGEST_NS = 30 * 86_400 * 1_000_000_000
+"""Longer intervals are damage, not time."""
+MOST_SPAN_NAMES = 64
 
 
 class Request:
     """A request of one process, as told by one route.
 
     Attributes:
-        totals: its counted intervals.
         ordinal: its number in the session, in order of appearance.
-        process_ordinal: its number in its process.
+        process_ordinal: its number in its process, from 0 after each loading.
+        follows: it began after the process's first request had ended.
+        followed: such a one has emitted (said of a first request).
+        dropped: a better route tells of it.
+        fps: the target rate; None where none is known.
+        totals: its counted intervals.
+        last: its emit of the highest number.
+        emits, frames: what the log shows.
+        tails: final tails outside its warm-up.
     """
+
+    __slots__ = (
+        "_changed", "_cpu_ns", "_cpu_time_ns", "_frames_missing", "_gaps", "_indices",
+        "_intervals_missing", "_open_spans", "_paused_ns", "_settings", "_spans", "_summary",
+        "_times", "_unknown", "_warmup_spans", "begin_ns", "detector", "dropped", "emits",
+        "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
+        "last", "number", "ordinal", "params", "player", "preprocess_done_ns", "proc",
+        "process_ordinal", "received_ns", "route", "tails", "totals",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -45,122 +66,220 @@ class Request:
         self.proc, self.number, self.route = proc, number, route
         self.begin_ns = t_ns
         self.ordinal, self.process_ordinal = ordinal, process_ordinal
-        self.id = str(number) if number else "?"
+        self.follows = self.followed = self.dropped = False
+        self.id = str(number) if number != NOT_TOLD_APART else "?"
         self.params: dict[str, Any] = {}
+        self.fps = usable_fps(settings.target_fps)
         self.received_ns: int | None = None
         self.preprocess_done_ns: int | None = None
         self.first_emit_ns: int | None = None
-        self.last: FrameEmit | None = None
-        self.frames = self.emits = self.counted = self.unknown = 0
-        self.frames_said: int | None = None
         self.ended_ns: int | None = None
-        self.followed = False
-        """Whether another request of the process began after this one had ended."""
+        self.last: FrameEmit | None = None
+        self.frames = self.emits = self.tails = 0
+        self.frames_said: int | None = None
         self.totals = Totals()
         self.detector = TailDetector(settings.detect)
         self.player: Playout | None = None
-        self.tails = 0
-        """Final tails outside its warm-up."""
-        self.times = array("q")
-        """Times of its emits; :attr:`indices` beside it."""
-        self.indices = array("q")
-        self.spans: dict[str, Samples] = {}
+        self._gaps = Gaps()
+        self._intervals_missing = self._frames_missing = self._unknown = 0
+        self._times, self._indices = array("q"), array("q")
+        self._paused_ns = 0
+        self._spans: dict[str, Typical] = {}
+        self._warmup_spans: dict[str, Typical] = {}
         self._open_spans: dict[str, int] = {}
         self._cpu_ns = self._cpu_time_ns = 0
+        self._changed = True
+        self._summary: RequestSummary | None = None
 
     # ------------------------------------------------------------------------- its events
 
     def received(self, record: RequestReceived) -> None:
         """It arrived, with its parameters."""
+        self._changed = True
         self.received_ns = record.t_ns
         self.id = record.id or self.id
         self.params = record.params
+        if self.fps is None and self.emits == 0:
+            self.fps = usable_fps(record.params.get("fps"))
 
     def preprocessed(self, record: PreprocessDone) -> None:
         """Its input is on the device."""
+        self._changed = True
         self.preprocess_done_ns = record.t_ns
 
     def span(self, name: str, duration_ns: int) -> None:
         """Named work was done for it."""
-        self._open_spans[name] = self._open_spans.get(name, 0) + duration_ns
+        spans = self._open_spans
+        if name in spans:
+            spans[name] += duration_ns
+        elif len(spans) < MOST_SPAN_NAMES:
+            spans[name] = duration_ns
 
-    def emitted(self, frame: FrameEmit, waits: Sequence[Wait]) -> Interval | None:
-        """Frames came; the interval to the emit before, where it is known."""
-        previous, self.last = self.last, frame
+    def has(self, frame: FrameEmit) -> bool:
+        """Whether that emit is here already: told twice, it is not counted twice."""
+        if self.number == NOT_TOLD_APART or self.last is None or frame.emit > self.last.emit:
+            return False
+        return frame.emit not in self._gaps
+
+    def emitted(
+        self, frame: FrameEmit, waits: Sequence[Wait], alone: bool, axis: int = 0, rank: int = 0
+    ) -> Interval | None:
+        """Frames came; the interval to the emit before, where it is known.
+
+        Args:
+            frame: an emit that it does not have yet.
+            waits: the process's recent waiting for a person.
+            alone: no other request of the process is open.
+            axis: emits of the session before it.
+            rank: intervals of the statistics before it.
+        """
+        self._changed = True
+        previous = self.last
+        in_order = previous is None or frame.emit > previous.emit
+        if self.number == NOT_TOLD_APART:
+            self.last = frame
+        elif in_order:
+            self._miss_between(previous, frame)
+            self.last = frame
+        else:
+            self._find(frame)
         self.emits += 1
         self.frames += frame.count
-        self.times.append(frame.t_ns)
-        self.indices.append(frame.index)
-        if self.first_emit_ns is None and frame.index == 0:
+        self._remember(frame)
+        if frame.emit == 0 and self.first_emit_ns is None:
             self.first_emit_ns = frame.t_ns
-        self._close_spans()
+        warmup = frame.emit < self._settings.warmup.emits
+        if self._open_spans:
+            self._close_spans(warmup)
+        if waits and previous is not None and in_order:
+            self._paused_ns += self._waited_ns(waits, alone, previous.t_ns, frame)
         late = self._play(frame)
-        begin = self._begin_of(frame, previous)
+        follows = previous is not None and frame.emit == previous.emit + 1
+        begin = self._begin_of(frame, previous if follows else None)
         if begin is None:
-            if frame.index > 0 or previous is not None:
-                self.unknown += 1
+            self._unknown += frame.emit > 0 or self.number == NOT_TOLD_APART
             return None
-        duration = frame.t_ns - begin - waited_ns(waits, begin, frame.t_ns)
-        if duration <= 0:
-            self.unknown += 1
+        waited = self._waited_ns(waits, alone, begin, frame) if waits else 0
+        duration = frame.t_ns - begin - waited
+        if waited and not duration:
+            return None  # nothing but waiting
+        if duration > LONGEST_NS:
+            self._unknown += 1
             return None
-        self._count_cpu(frame, previous, duration)
         interval = Interval(
             frame=frame,
-            previous=previous if frame.interval_ns is None else None,
+            previous=previous if follows and frame.interval_ns is None else None,
             begin_ns=begin,
             duration_ns=duration,
-            warmup=frame.emit < self._settings.warmup.emits,
+            warmup=warmup,
             late=late,
+            axis=axis,
+            rank=rank,
         )
-        if not interval.warmup:
-            self.counted += 1
-            self.totals.add(begin, duration, frame.count, self.fps)
+        if not warmup:
+            self.totals.add(frame.t_ns, duration, frame.count, self.fps)
+            if follows:
+                self._count_cpu(frame, previous, duration)
         self.detector.add(interval)
         return interval
 
     def ended(self, record: StreamEnd) -> None:
         """Its last frame is out."""
+        self._changed = True
         self.ended_ns = record.t_ns
-        self.frames_said = record.frames
+        if record.frames is not None and record.frames >= 0:
+            self.frames_said = record.frames
         self.detector.ended = True
+
+    def has_tail(self) -> None:
+        """One more tail of it is final."""
+        self._changed = True
+        self.tails += 1
+
+    def settle(self) -> None:
+        """Nothing of it is open any more: let go of what only its judgement needs."""
+        if self.detector.ended and not self.detector.open:
+            self.detector.forget()
 
     # ----------------------------------------------------------------------------- parts
 
-    @property
-    def fps(self) -> float | None:
-        """The target rate: the settings', else the request's own."""
-        if self._settings.target_fps is not None:
-            return self._settings.target_fps
-        fps = self.params.get("fps")
-        if isinstance(fps, (int, float)) and not isinstance(fps, bool) and fps > 0:
-            return float(fps)
-        return None
-
     def _begin_of(self, frame: FrameEmit, previous: FrameEmit | None) -> int | None:
-        if self.number == TOLD_APART:
+        """Begin of its interval: as the log states it, else the emit right before."""
+        if self.number == NOT_TOLD_APART or frame.emit == 0:
             return None
         if frame.interval_ns is not None:
-            return frame.t_ns - frame.interval_ns if frame.interval_ns > 0 else None
+            return frame.t_ns - frame.interval_ns if frame.interval_ns >= 0 else None
         if previous is None or previous.t_ns > frame.t_ns:
             return None
-        follows = frame.emit == previous.emit + 1 and frame.index == previous.index + previous.count
-        return previous.t_ns if follows else None
+        return previous.t_ns
+
+    def _miss_between(self, previous: FrameEmit | None, frame: FrameEmit) -> None:
+        """Count the emits that should have come between two; the first may miss some too."""
+        if previous is None:
+            self._gaps.add(0, frame.emit)
+            if self.received_ns is not None:
+                self._intervals_missing += max(0, frame.emit - 1)
+                self._frames_missing += frame.index if frame.emit else 0
+        elif frame.emit > previous.emit + 1:
+            self._gaps.add(previous.emit + 1, frame.emit)
+            self._intervals_missing += frame.emit - previous.emit - 1
+            self._frames_missing += max(0, frame.index - previous.index - previous.count)
+
+    def _find(self, frame: FrameEmit) -> None:
+        """An emit that was missing comes late."""
+        self._gaps.remove(frame.emit)
+        self._intervals_missing = max(0, self._intervals_missing - (frame.emit > 0))
+        self._frames_missing = max(0, self._frames_missing - frame.count)
+
+    def _remember(self, frame: FrameEmit) -> None:
+        times = self._times
+        if not times or frame.t_ns >= times[-1]:
+            times.append(frame.t_ns)
+            self._indices.append(frame.index)
+        else:
+            at = bisect_right(times, frame.t_ns)
+            times.insert(at, frame.t_ns)
+            self._indices.insert(at, frame.index)
 
     def _play(self, frame: FrameEmit) -> bool | None:
-        if self.number == TOLD_APART:
-            return None
         if self.player is None:
-            fps = self.fps
-            if fps is None:
+            if self.fps is None or self.number == NOT_TOLD_APART:
                 return None
             buffer = self._settings.playout.buffer_frames
-            self.player = Playout(fps, None if buffer == "first_block" else int(buffer))
-        return self.player.add(frame.t_ns, frame.index, frame.count)
+            self.player = Playout(self.fps, None if buffer == "first_block" else int(buffer))
+        return self.player.add(frame.t_ns - self._paused_ns, frame.index, frame.count)
 
-    def _close_spans(self) -> None:
+    def _waited_ns(self, waits: Sequence[Wait], alone: bool, begin: int, frame: FrameEmit) -> int:
+        """How much of the time since ``begin`` the program waited for a person.
+
+        Another thread's waiting holds nothing up where other requests are served, or where
+        frames went on coming while it waited (one may: it was on its way).
+        """
+        mine = [
+            wait
+            for wait in waits
+            if wait.t_ns > begin
+            and (
+                wait.tid == frame.tid
+                or not (wait.tid and frame.tid)
+                or (alone and self._emits_in(wait) <= 1)
+            )
+        ]
+        return waited_ns(mine, begin, frame.t_ns) if mine else 0
+
+    def _emits_in(self, wait: Wait) -> int:
+        begin = bisect_right(self._times, wait.t_ns - wait.duration_ns)
+        return bisect_left(self._times, wait.t_ns) - begin
+
+    def _close_spans(self, warmup: bool) -> None:
+        kept = self._warmup_spans if warmup else self._spans
         for name, duration in self._open_spans.items():
-            self.spans.setdefault(name, Samples()).add(duration / 1e6)
+            typical = kept.get(name)
+            if typical is None:
+                if len(kept) >= MOST_SPAN_NAMES:
+                    continue
+                typical = kept[name] = Typical()
+            typical.add(duration)
         self._open_spans.clear()
 
     def _count_cpu(self, frame: FrameEmit, previous: FrameEmit | None, duration: int) -> None:
@@ -170,7 +289,7 @@ class Request:
             self._cpu_ns += max(0, frame.cpu_ns - previous.cpu_ns)
             self._cpu_time_ns += duration
 
-    # --------------------------------------------------------------------------- summary
+    # ------------------------------------------------------------------------- questions
 
     @property
     def first_frame_ms(self) -> float | None:
@@ -185,48 +304,102 @@ class Request:
     @property
     def sampling_ms(self) -> float | None:
         """The part of it after preprocessing."""
+        if self.received_ns is None:
+            return None
         return _ms_between(self.preprocess_done_ns, self.first_emit_ns)
+
+    @property
+    def newest_ns(self) -> int | None:
+        """Time of its newest emit."""
+        return self._times[-1] if self._times else None
+
+    @property
+    def unknown_intervals(self) -> int:
+        """Intervals that are not known: emits are missing, or times contradict each other.
+
+        Where a text log ends before the frames do that the program counts, those are missing
+        too, in emits of the commonest size.
+        """
+        rest = 0
+        if self.route == FROM_A_LOG and self.last is not None and self.frames_said is not None:
+            size = self.totals.commonest() or self.last.count
+            rest = max(0, -(-(self.frames_said - self.frames - self._frames_missing) // size))
+        return self._unknown + self._intervals_missing + rest
+
+    @property
+    def frames_made(self) -> int:
+        """Frames, those included that are missing from the log as far as that can be told."""
+        return max(self.frames_said or 0, self.frames + self._frames_missing)
 
     def index_at(self, t_ns: int) -> int | None:
         """Index of the last emit's first frame at a time; None before the first one."""
-        at = bisect_right(self.times, t_ns)
-        return self.indices[at - 1] if at else None
+        at = bisect_right(self._times, t_ns)
+        return self._indices[at - 1] if at else None
+
+    def slack_ns(self, now_ns: int) -> float | None:
+        """Video that lies ahead of its viewer; None where nothing plays."""
+        return None if self.player is None else self.player.slack_ns(now_ns - self._paused_ns)
 
     def playout(self) -> PlayoutSummary:
         """What its viewer saw."""
         return self.player.summary() if self.player is not None else PlayoutSummary()
 
     def note(self) -> str | None:
-        """Why some of its intervals are not known."""
-        if self.number == TOLD_APART:
+        """What to know about its figures, in a few words."""
+        if self.number == NOT_TOLD_APART:
             return UNTOLD
-        return LOST if self.unknown else None
+        notes = []
+        if self.received_ns is None and self._gaps and 0 in self._gaps:
+            notes.append(LATE_START)
+        if self.frames_made > self.frames:
+            notes.append(f"{self.frames} of {self.frames_made} frames are in the log")
+        elif self.frames_said is not None and self.frames_said < self.frames:
+            notes.append(f"the program counts {self.frames_said} frames")
+        if self._unknown and not notes:
+            notes.append(OUT_OF_ORDER)
+        return "; ".join(notes) or None
 
     def summary(self, start_ns: int, warmup: bool) -> RequestSummary:
         """The request as the report shows it."""
+        known = self._summary
+        if known is None or self._changed or known.warmup != warmup:
+            known = self._summary = self._make_summary(start_ns, warmup)
+            self._changed = False
+        return known
+
+    def _make_summary(self, start_ns: int, warmup: bool) -> RequestSummary:
         share = self._cpu_ns / self._cpu_time_ns if self._cpu_time_ns else None
+        spans = {**self._warmup_spans, **self._spans}
+        medians = {name: found.median() for name, found in spans.items()}
         return RequestSummary(
             id=self.id,
             warmup=warmup,
             received_ms=None if self.received_ns is None else (self.received_ns - start_ns) / 1e6,
             preprocess_ms=self.preprocess_ms,
             first_frame_ms=self.first_frame_ms,
-            frames=self.frames,
+            frames=self.frames_made,
             blocks=self.emits,
             ended=self.ended_ns is not None,
-            interval_ms=Combined([self.totals]).intervals(),
+            interval_ms=self.totals.intervals(),
             tails=self.tails,
-            spans={name: found.median() or 0.0 for name, found in self.spans.items()},
+            spans={name: ns / 1e6 for name, ns in medians.items() if ns is not None},
             cpu_share=share,
             playout=self.playout(),
             params=self.params,
             proc=self.proc,
-            unknown_intervals=self.unknown,
+            unknown_intervals=self.unknown_intervals,
             note=self.note(),
         )
 
 
-def waited_ns(waits: Sequence[Wait], begin_ns: int, end_ns: int) -> int:
+def usable_fps(value: object) -> float | None:
+    """A frame rate that can be played at; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-3 <= value <= 1e6:
+        return float(value)
+    return None
+
+
+def waited_ns(waits: Iterable[Wait], begin_ns: int, end_ns: int) -> int:
     """How much of begin … end was spent waiting for a person (overlaps counted once)."""
     covered = 0
     reached = begin_ns
@@ -240,4 +413,7 @@ def waited_ns(waits: Sequence[Wait], begin_ns: int, end_ns: int) -> int:
 
 
 def _ms_between(begin_ns: int | None, end_ns: int | None) -> float | None:
-    return None if begin_ns is None or end_ns is None else (end_ns - begin_ns) / 1e6
+    """None also where the second comes before the first: the order is damaged."""
+    if begin_ns is None or end_ns is None or end_ns < begin_ns:
+        return None
+    return (end_ns - begin_ns) / 1e6

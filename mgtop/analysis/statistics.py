@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import Literal
 
 from mgtop.analysis.summary import Quantiles
 
-FEW = 64
-"""So many new values are inserted one by one; more are sorted in together."""
+CHUNK = 1_024
+"""Values are held in sorted pieces of about this length, so that one more is cheap."""
+MANY = 16
+"""From one new value to so many old ones on, sorting all anew is quicker than inserting."""
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
@@ -25,9 +29,11 @@ def quantile(ordered: Sequence[float], q: float) -> float:
     position = q * (len(ordered) - 1)
     low = math.floor(position)
     high = min(low + 1, len(ordered) - 1)
-    a, b = ordered[low], ordered[high]
-    t = position - low
-    # Which end to start from matters in the last bit; this is what numpy does.
+    return between(ordered[low], ordered[high], position - low)
+
+
+def between(a: float, b: float, t: float) -> float:
+    """The point ``t`` (0 to 1) of the way from ``a`` to ``b``, to numpy's last bit."""
     return b - (b - a) * (1 - t) if t >= 0.5 else a + (b - a) * t
 
 
@@ -36,103 +42,272 @@ class Samples:
 
     New values wait unsorted until somebody asks, so that reading a long log is quick, and
     asking four times a second is, too.
+
+    Args:
+        values: the first ones.
+        kind: ``q`` for whole numbers (their sums are exact), ``d`` for floats.
     """
 
-    __slots__ = ("_new", "_ordered")
+    __slots__ = ("_chunks", "_kind", "_maxima", "_new", "_starts", "_sums", "total")
 
-    def __init__(self, values: Iterable[float] = ()) -> None:
-        self._ordered = array("d", sorted(values))
-        self._new: list[float] = []
+    def __init__(self, values: Iterable[float] = (), kind: Literal["d", "q"] = "d") -> None:
+        self._kind = kind
+        self._chunks: list[array[float]] = []
+        self._maxima: list[float] = []
+        self._sums: list[float] = []
+        self._starts: list[int] | None = None
+        """Rank of each piece's first value; None: to be counted again."""
+        self._new: array[float] = array(kind)
+        self.total: float = 0
+        """Sum of all values."""
+        for value in values:
+            self.add(value)
 
     def __len__(self) -> int:
-        return len(self._ordered) + len(self._new)
+        return sum(map(len, self._chunks)) + len(self._new)
+
+    def __iter__(self) -> Iterator[float]:
+        """The values, ascending."""
+        self._settle()
+        return chain.from_iterable(self._chunks)
 
     def add(self, value: float) -> None:
         """Add a value."""
         self._new.append(value)
+        self.total += value
 
-    def ordered(self) -> array[float]:
-        """All values, ascending."""
-        new = self._new
-        if len(new) > FEW:
-            self._ordered = array("d", sorted([*self._ordered, *new]))
-        else:
-            for value in new:
-                insort(self._ordered, value)
-        new.clear()
-        return self._ordered
+    def at(self, rank: int) -> float:
+        """The value of a rank, from 0.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+        self._settle()
+        starts = self._ranks()
+        chunk = bisect_right(starts, rank) - 1
+        return self._chunks[chunk][rank - starts[chunk]]
+
+    def below(self, limit: float, divisor: float = 1.0) -> int:
+        """How many values divided by ``divisor`` (more than 0) are less than ``limit``."""
+        return self._count(bisect_left, limit, divisor)
+
+    def not_above(self, limit: float, divisor: float = 1.0) -> int:
+        """How many values divided by ``divisor`` (more than 0) are at most ``limit``."""
+        return self._count(bisect_right, limit, divisor)
+
+    def sum_from(self, rank: int) -> float:
+        """Sum of the values from a rank on."""
+        self._settle()
+        starts = self._ranks()
+        if not starts:
+            return 0
+        chunk = bisect_right(starts, rank) - 1
+        return sum(self._sums[chunk + 1 :]) + sum(self._chunks[chunk][rank - starts[chunk] :])
 
     def median(self) -> float | None:
         """P50; None where there is no value."""
-        ordered = self.ordered()
-        return quantile(ordered, 0.5) if ordered else None
+        return quantile_of([(self, 1.0, 1)], 0.5)
 
-    def quantiles(self, scale: float = 1.0) -> Quantiles:
-        """P50, P95, P99, maximum and count; values times ``scale``."""
-        ordered = self.ordered()
-        if not ordered:
-            return Quantiles()
-        return Quantiles(
-            count=len(ordered),
-            p50=quantile(ordered, 0.50) * scale,
-            p95=quantile(ordered, 0.95) * scale,
-            p99=quantile(ordered, 0.99) * scale,
-            max=ordered[-1] * scale,
-        )
+    def quantiles(self) -> Quantiles:
+        """P50, P95, P99, maximum and count."""
+        return quantiles_of([(self, 1.0, 1)])
+
+    # --------------------------------------------------------------------------- inside
+
+    def _settle(self) -> None:
+        """Put what is new in its place."""
+        new = self._new
+        if not new:
+            return
+        self._starts = None
+        if len(new) * MANY > sum(map(len, self._chunks)):
+            self._rebuild(sorted(chain(new, *self._chunks)))
+        else:
+            for value in new:
+                self._insert(value)
+        self._new = array(self._kind)
+
+    def _rebuild(self, ordered: list[float]) -> None:
+        pieces = range(0, len(ordered), CHUNK)
+        self._chunks = [array(self._kind, ordered[i : i + CHUNK]) for i in pieces]
+        self._maxima = [chunk[-1] for chunk in self._chunks]
+        self._sums = [sum(chunk) for chunk in self._chunks]
+
+    def _insert(self, value: float) -> None:
+        at = min(bisect_left(self._maxima, value), len(self._chunks) - 1)
+        chunk = self._chunks[at]
+        insort(chunk, value)
+        if len(chunk) < 2 * CHUNK:
+            self._maxima[at] = chunk[-1]
+            self._sums[at] += value
+            return
+        halves = [chunk[:CHUNK], chunk[CHUNK:]]
+        self._chunks[at : at + 1] = halves
+        self._maxima[at : at + 1] = [half[-1] for half in halves]
+        self._sums[at : at + 1] = [sum(half) for half in halves]
+
+    def _ranks(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [0, *accumulate(map(len, self._chunks))][:-1]
+        return self._starts
+
+    def _count(self, bisect: Callable[..., int], limit: float, divisor: float) -> int:
+        self._settle()
+        starts = self._ranks()
+
+        def divided(value: float) -> float:
+            return value / divisor
+
+        at = bisect(self._maxima, limit, key=divided)
+        if at == len(starts):
+            return len(self)
+        return starts[at] + bisect(self._chunks[at], limit, key=divided)
 
 
-def merged(parts: Sequence[Samples]) -> Samples:
-    """The values of several, as one (which is itself, if it is the only one)."""
-    filled = [part for part in parts if len(part)]
-    if len(filled) == 1:
-        return filled[0]
-    return Samples(value for part in filled for value in part.ordered())
+Part = tuple[Samples, float, int]
+"""Values, what each is divided by, and how many equal ones it stands for."""
 
 
-def weighted_median(values: Iterable[tuple[float, int]]) -> float | None:
-    """The median of values that each stand for ``weight`` equal ones; None without any."""
-    ordered = sorted(values)
-    total = sum(weight for _, weight in ordered)
-    if total == 0:
+def quantile_of(parts: Sequence[Part], q: float) -> float | None:
+    """A quantile of the values of several :class:`Samples` as if they were one.
+
+    Each value is divided by its part's divisor and counts as often as its part's weight
+    says. None where there is no value. Nothing is merged: time grows with the logarithm of
+    the number of values.
+    """
+    parts = [part for part in parts if len(part[0])]
+    total = sum(len(samples) * weight for samples, _, weight in parts)
+    if not total:
         return None
-    position = 0.5 * (total - 1)
+    position = q * (total - 1)
     low = math.floor(position)
-    a = b = ordered[-1][0]
-    passed = 0
-    for value, weight in ordered:
-        if passed <= low < passed + weight:
-            a = value
-        if passed <= low + 1 < passed + weight:
-            b = value
-            break
-        passed += weight
-    return a + (b - a) * (position - low)
+    if len(parts) == 1:
+        ((samples, divisor, weight),) = parts
+        a = samples.at(low // weight) / divisor
+        b = samples.at(min(low + 1, total - 1) // weight) / divisor
+        return between(a, b, position - low)
+    a = _select(parts, low)
+    passed = sum(samples.not_above(a, d) * weight for samples, d, weight in parts)
+    if low + 1 < passed or low + 1 >= total:
+        b = a
+    else:
+        ranks = [(samples, d, samples.not_above(a, d)) for samples, d, _ in parts]
+        b = min(samples.at(rank) / d for samples, d, rank in ranks if rank < len(samples))
+    return between(a, b, position - low)
+
+
+def quantiles_of(parts: Sequence[Part]) -> Quantiles:
+    """P50, P95, P99, maximum and count of several :class:`Samples` as if they were one."""
+    return Quantiles(
+        count=sum(len(samples) * weight for samples, _, weight in parts),
+        p50=quantile_of(parts, 0.50),
+        p95=quantile_of(parts, 0.95),
+        p99=quantile_of(parts, 0.99),
+        max=quantile_of(parts, 1.0),
+    )
+
+
+def _select(parts: Sequence[Part], rank: int) -> float:
+    """The value of a rank (from 0) among all; each step halves what is left of one part."""
+    windows = [(0, len(samples)) for samples, _, _ in parts]
+    while True:
+        sizes = [(high - low) * part[2] for (low, high), part in zip(windows, parts, strict=True)]
+        widest = max(range(len(parts)), key=sizes.__getitem__)
+        samples, divisor, _ = parts[widest]
+        pivot = samples.at(sum(windows[widest]) // 2) / divisor
+        below = [samples.below(pivot, d) for samples, d, _ in parts]
+        upto = [samples.not_above(pivot, d) for samples, d, _ in parts]
+        less = sum(n * part[2] for n, part in zip(below, parts, strict=True))
+        passed = sum(n * part[2] for n, part in zip(upto, parts, strict=True))
+        if rank < less:
+            windows = [(lo, min(hi, n)) for (lo, hi), n in zip(windows, below, strict=True)]
+        elif rank < passed:
+            return pivot
+        else:
+            windows = [(max(lo, n), hi) for (lo, hi), n in zip(windows, upto, strict=True)]
 
 
 class TimeUnion:
-    """Length of the union of time intervals that come roughly in the order of their ends."""
+    """Length of the union of time intervals; quick where they come in the order of time."""
 
-    __slots__ = ("_segments", "length_ns")
+    __slots__ = ("_begins", "_ends", "length_ns")
 
     def __init__(self) -> None:
-        self._segments: list[tuple[int, int]] = []
+        self._begins = array("q")
+        self._ends = array("q")
         self.length_ns = 0
 
     def add(self, begin_ns: int, end_ns: int) -> None:
         """Add an interval; touching ones become one, so that few are held."""
-        segments = self._segments
-        at = bisect_left(segments, (begin_ns, begin_ns))
-        if at and segments[at - 1][1] >= begin_ns:
-            at -= 1
-        last = at
-        while last < len(segments) and segments[last][0] <= end_ns:
-            begin, end = segments[last]
-            self.length_ns -= end - begin
-            begin_ns, end_ns = min(begin_ns, begin), max(end_ns, end)
-            last += 1
-        segments[at:last] = [(begin_ns, end_ns)]
+        begins, ends = self._begins, self._ends
+        if end_ns <= begin_ns:
+            return
+        if not ends or begin_ns > ends[-1]:
+            begins.append(begin_ns)
+            ends.append(end_ns)
+            self.length_ns += end_ns - begin_ns
+            return
+        first = bisect_left(ends, begin_ns)
+        last = bisect_right(begins, end_ns)
+        if first < last:
+            begin_ns, end_ns = min(begin_ns, begins[first]), max(end_ns, ends[last - 1])
+        self.length_ns -= sum(ends[first:last]) - sum(begins[first:last])
         self.length_ns += end_ns - begin_ns
+        begins[first:last] = array("q", [begin_ns])
+        ends[first:last] = array("q", [end_ns])
 
-    def segments(self) -> list[tuple[int, int]]:
+    def segments(self) -> Iterator[tuple[int, int]]:
         """The disjoint intervals, ascending."""
-        return list(self._segments)
+        return zip(self._begins, self._ends, strict=True)
+
+
+EXACT = 1_024
+STEP = 0.01
+"""Steps of the coarse medians of :class:`Typical`; half of it is their relative error."""
+
+
+class Typical:
+    """The median of many values in little memory.
+
+    Exact up to :data:`EXACT` values; beyond, values are counted in steps of 1 %, so that the
+    median is right to 0.5 %. Values below 1 count as 0.
+    """
+
+    __slots__ = ("_count", "_exact", "_steps")
+
+    def __init__(self) -> None:
+        self._exact: array[int] | None = array("q")
+        self._steps: dict[int, int] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, value: int) -> None:
+        """Add a value (0 or more)."""
+        self._count += 1
+        if self._exact is None:
+            self._put(value)
+            return
+        self._exact.append(value)
+        if len(self._exact) > EXACT:
+            for old in self._exact:
+                self._put(old)
+            self._exact = None
+
+    def median(self) -> float | None:
+        """The median; None where there is no value."""
+        if not self._count:
+            return None
+        if self._exact is not None:
+            return quantile(sorted(self._exact), 0.5)
+        passed = 0
+        for step in sorted(self._steps):
+            passed += self._steps[step]
+            if 2 * passed >= self._count:
+                break
+        return 0.0 if step < 0 else math.exp(step * math.log1p(STEP))
+
+    def _put(self, value: int) -> None:
+        step = round(math.log(value) / math.log1p(STEP)) if value >= 1 else -1
+        self._steps[step] = self._steps.get(step, 0) + 1

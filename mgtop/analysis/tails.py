@@ -1,9 +1,13 @@
 """Long-tail frames: found at their emit, judged finally once nothing can change any more.
 
 A tail is *provisional* at its emit. It is *final* when every living source has reported past
-its end (or two seconds of the log's time have gone by, or the log has ended) and it is
-decided whether it was the beginning of a level shift. Only the order of records decides,
-never the time of day, so that live and replay agree.
+its end, at the latest two seconds later in the log's time, or when the log has ended. Three
+things keep it open beyond that, since judging it would be guessing: it stands in a row of
+emits above the rule that may yet become a level shift; the first emits of a stream are
+compared with later ones too, so they take the two seconds in full; and where there is
+nothing to compare with yet, it waits for the first other intervals.
+
+Only the order of records decides, never the time of day, so that live and replay agree.
 """
 
 from __future__ import annotations
@@ -19,6 +23,10 @@ from mgtop.wire.records import FrameEmit
 
 LATEST_NS = 2_000_000_000
 """A tail is judged at the latest when the log is this far past its end."""
+FEWEST_OTHERS = 2
+"""With one other interval, it cannot be told which of the two is the unusual one: while the
+request goes on, more are waited for."""
+UNCOUNTED = -1
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,12 +34,17 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 
     frame: FrameEmit
     previous: FrameEmit | None
+    """The emit right before; None where the log states the interval."""
     begin_ns: int
     duration_ns: int
     """Without time spent waiting for a person."""
     warmup: bool
     late: bool | None
     """Whether the viewer noticed; None where nothing played yet."""
+    axis: int = 0
+    """Emits of the session before its own."""
+    rank: int = 0
+    """Intervals of the statistics before it."""
 
     @property
     def per_frame_ns(self) -> float:
@@ -42,26 +55,27 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 class Candidate:
     """An interval that is, or may turn out to be, a tail."""
 
-    __slots__ = ("early", "excess_ns", "interval", "is_tail", "median_ns", "stream")
+    __slots__ = ("early", "excess_ns", "interval", "is_tail", "median_ns", "number", "since_ns")
 
-    def __init__(self, interval: Interval, stream: TailDetector, early: bool) -> None:
+    def __init__(self, interval: Interval, number: int, early: bool, since_ns: int) -> None:
         self.interval = interval
-        self.stream = stream
+        self.number = number
+        """Its place among the counted intervals of the stream."""
         self.early = early
         """Judged against what comes later as well."""
+        self.since_ns = since_ns
+        """Where the level began that it is judged by."""
         self.is_tail = False
-        self.median_ns = 0.0
-        self.excess_ns = 0.0
+        self.median_ns = 0
+        self.excess_ns = 0
 
     def judge(self, median: float | None, detect: Detect) -> None:
         """Compare with a baseline (ns per frame)."""
         interval = self.interval
-        x = interval.per_frame_ns
-        self.is_tail = (
-            median is not None and side_of(x, interval.frame.count, median, detect) == "above"
-        )
+        x, count = interval.per_frame_ns, interval.frame.count
+        self.is_tail = median is not None and side_of(x, count, median, detect) == "above"
         if median is not None:
-            self.median_ns = median * interval.frame.count
+            self.median_ns = round(median * count)
             self.excess_ns = interval.duration_ns - self.median_ns
 
 
@@ -69,34 +83,44 @@ class TailDetector:
     """Finds the tails of one request.
 
     Attributes:
+        baseline: its usual interval.
         open: candidates that are not final yet, oldest first.
+        ended: no emits are to be expected any more.
     """
+
+    __slots__ = ("_added", "_detect", "baseline", "ended", "open")
 
     def __init__(self, detect: Detect) -> None:
         self._detect = detect
+        self._added = 0
         self.baseline = Baseline(detect)
         self.open: list[Candidate] = []
         self.ended = False
 
     def add(self, interval: Interval) -> None:
         """Take the next interval of the request."""
-        baseline = self.baseline
-        x = interval.per_frame_ns
-        if interval.warmup or not baseline.settled:
-            self.open.append(Candidate(interval, self, early=True))
-            if not interval.warmup:
-                baseline.add(x, interval.frame.count, interval.begin_ns)
+        if interval.warmup:
+            self.open.append(Candidate(interval, UNCOUNTED, True, self.baseline.since_ns))
             return
-        median = baseline.median()
-        verdict = baseline.add(x, interval.frame.count, interval.begin_ns)
-        if verdict == "above":
-            candidate = Candidate(interval, self, early=False)
-            candidate.judge(median, self._detect)
+        baseline = self.baseline
+        x, count = interval.per_frame_ns, interval.frame.count
+        early, shifts = not baseline.settled, baseline.shifts
+        if baseline.completes_shift(x, count):
+            self._close_level()
+        side, median = baseline.add(x, count, interval.begin_ns)
+        if baseline.shifts > shifts:
+            # What looked like tails was the beginning of another level. Among themselves they
+            # are judged like the first emits of a stream.
+            early = True
+            for candidate in self.open:
+                if candidate.number >= self._added - baseline.known + 1:
+                    candidate.early, candidate.since_ns = True, baseline.since_ns
+        if early or side == "above":
+            candidate = Candidate(interval, self._added, early, baseline.since_ns)
+            if not early:
+                candidate.judge(median, self._detect)
             self.open.append(candidate)
-        elif verdict == "shift":
-            # What looked like tails was the beginning of another level.
-            since = baseline.since_ns
-            self.open = [c for c in self.open if c.early or c.interval.begin_ns < since]
+        self._added += 1
 
     def provisional(self) -> list[Candidate]:
         """Open candidates that are tails by what is known now."""
@@ -107,17 +131,24 @@ class TailDetector:
 
     def take_final(self, passed: Passed, end: bool = False) -> list[Candidate]:
         """Remove and return the tails that are final once everything ``passed`` is known."""
+        still_open: list[Candidate] = []
         final: list[Candidate] = []
-        while self.open:
-            candidate = self.open[0]
+        for candidate in self.open:
             if not end and self._is_open(candidate, passed):
-                break
-            del self.open[0]
+                still_open.append(candidate)
+                continue
             if candidate.early:
                 self._judge_early(candidate)
             if candidate.is_tail:
                 final.append(candidate)
+        self.open = still_open
         return final
+
+    def forget(self) -> None:
+        """Let go of what is only needed while the request goes on."""
+        self.baseline.forget()
+
+    # --------------------------------------------------------------------------- inside
 
     def _is_open(self, candidate: Candidate, passed: Passed) -> bool:
         end_ns = candidate.interval.frame.t_ns
@@ -125,18 +156,29 @@ class TailDetector:
             return True
         if self.ended:
             return False
-        if candidate.early:
-            # What comes later is part of its baseline: wait as long as may be.
-            return end_ns > passed.latest_ns
-        return self.baseline.in_run
+        if candidate.early and (end_ns > passed.latest_ns or not self._can_judge(candidate)):
+            return True
+        return candidate.number >= self._run_starts
+
+    @property
+    def _run_starts(self) -> int:
+        """Number of the first interval in the row above the rule; the next one's, if none."""
+        return self._added - self.baseline.run_above
+
+    def _can_judge(self, candidate: Candidate) -> bool:
+        others = self.baseline.known - (candidate.number != UNCOUNTED)
+        return others >= FEWEST_OTHERS
 
     def _judge_early(self, candidate: Candidate) -> None:
-        interval = candidate.interval
-        if interval.warmup:
-            median = self.baseline.median() if self.baseline.known > 1 else None
-        else:
-            median = self.baseline.early_median(interval.per_frame_ns)
-        candidate.judge(median, self._detect)
+        own = None if candidate.number == UNCOUNTED else candidate.interval.per_frame_ns
+        candidate.judge(self.baseline.median_of_others(own), self._detect)
+
+    def _close_level(self) -> None:
+        """The level ends: the first emits of it are judged by it, not by the next one."""
+        for candidate in self.open:
+            if candidate.early and candidate.number < self._run_starts:
+                self._judge_early(candidate)
+                candidate.early = False
 
 
 class Passed(msgspec.Struct, frozen=True):

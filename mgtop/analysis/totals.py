@@ -1,118 +1,113 @@
-"""Intervals of requests, added up so that any set of requests can be summarised."""
+"""Counted intervals, added up: by the number of frames of their emit, and in time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mgtop.analysis.statistics import Samples, TimeUnion, merged, quantile, weighted_median
+from mgtop.analysis.statistics import Part, Samples, TimeUnion, quantile_of, quantiles_of
 from mgtop.analysis.summary import FrameInterval, Quantiles
 
 
 class Totals:
-    """Counted intervals: by the number of frames of their emit, and the time they cover."""
+    """Intervals of any number of requests.
+
+    Attributes:
+        count: intervals that were added.
+        frames: frames of their emits.
+        time: the time that they cover, overlapping requests counted once.
+    """
+
+    __slots__ = ("_by_kind", "count", "frames", "time")
 
     def __init__(self) -> None:
-        self.by_count: dict[int, Samples] = {}
-        self.paces = Samples()
-        """Interval / (frames / target fps), where a target is known."""
+        self._by_kind: dict[tuple[int, float | None], Samples] = {}
+        """Durations (ns) by frames of the emit and target fps."""
+        self.count = 0
         self.frames = 0
         self.time = TimeUnion()
 
-    def add(self, begin_ns: int, duration_ns: int, count: int, fps: float | None) -> None:
+    def add(self, end_ns: int, duration_ns: int, count: int, fps: float | None) -> None:
         """Add one interval; what was spent waiting for a person is not in ``duration_ns``."""
-        samples = self.by_count.get(count)
+        kind = (count, fps)
+        samples = self._by_kind.get(kind)
         if samples is None:
-            samples = self.by_count[count] = Samples()
+            samples = self._by_kind[kind] = Samples(kind="q")
         samples.add(duration_ns)
+        self.count += 1
         self.frames += count
-        if fps is not None:
-            self.paces.add(duration_ns * fps / (count * 1e9))
-        self.time.add(begin_ns, begin_ns + duration_ns)
+        self.time.add(end_ns - duration_ns, end_ns)
 
     def absorb(self, other: Totals) -> None:
         """Add all that another one holds."""
-        for count, samples in other.by_count.items():
-            mine = self.by_count.setdefault(count, Samples())
-            for value in samples.ordered():
+        for kind, samples in other._by_kind.items():
+            mine = self._by_kind.setdefault(kind, Samples(kind="q"))
+            for value in samples:
                 mine.add(value)
-        for pace in other.paces.ordered():
-            self.paces.add(pace)
+        self.count += other.count
         self.frames += other.frames
         for begin, end in other.time.segments():
             self.time.add(begin, end)
 
-    @property
-    def count(self) -> int:
-        """Intervals added."""
-        return sum(len(samples) for samples in self.by_count.values())
-
-
-class Combined:
-    """Several :class:`Totals` as one."""
-
-    def __init__(self, parts: Sequence[Totals]) -> None:
-        self._parts = [part for part in parts if part.count]
-        counts = sorted({count for part in self._parts for count in part.by_count})
-        self.by_count = {
-            count: merged([p.by_count[count] for p in self._parts if count in p.by_count])
-            for count in counts
-        }
-        self.frames = sum(part.frames for part in self._parts)
+    # ------------------------------------------------------------------------- questions
 
     def commonest(self) -> int | None:
         """The number of frames that most emits have (the larger, where two are even)."""
-        if not self.by_count:
+        sizes = self._sizes()
+        if not sizes:
             return None
-        return max(self.by_count, key=lambda count: (len(self.by_count[count]), count))
+        return max(sizes, key=lambda size: (sum(map(len, sizes[size])), size))
 
     def intervals(self) -> Quantiles:
         """Intervals of the commonest size, ms."""
-        count = self.commonest()
-        return Quantiles() if count is None else self.by_count[count].quantiles(1e-6)
+        size = self.commonest()
+        return Quantiles() if size is None else quantiles_of(_in_ms(self._sizes()[size]))
 
     def by_size(self) -> dict[str, Quantiles]:
         """Intervals of every size, ms."""
-        return {str(count): found.quantiles(1e-6) for count, found in self.by_count.items()}
+        return {
+            str(size): quantiles_of(_in_ms(found)) for size, found in sorted(self._sizes().items())
+        }
 
     def per_frame(self) -> FrameInterval:
         """Interval / frames, each frame counting once, ms."""
-        if len(self.by_count) == 1:
-            ((count, samples),) = self.by_count.items()
-            median = samples.median()
-            p50 = None if median is None else median / count / 1e6
-        else:
-            p50 = weighted_median(
-                (value / count / 1e6, count)
-                for count, samples in self.by_count.items()
-                for value in samples.ordered()
-            )
-        return FrameInterval(count=self.frames, p50=p50)
+        parts: list[Part] = [(s, count * 1e6, count) for (count, _), s in self._by_kind.items()]
+        return FrameInterval(count=self.frames, p50=quantile_of(parts, 0.5))
 
     def fps(self) -> float | None:
-        """Frames per second of counted time, overlapping requests counted once."""
-        if len(self._parts) == 1:
-            length = self._parts[0].time.length_ns
-        else:
-            union = TimeUnion()
-            for part in self._parts:
-                for begin, end in part.time.segments():
-                    union.add(begin, end)
-            length = union.length_ns
+        """Frames per second of counted time."""
+        length = self.time.length_ns
         return self.frames * 1e9 / length if length else None
 
     def pace(self) -> float | None:
         """P50 of interval / (frames / target fps): above 1 is slower than the target."""
-        return merged([part.paces for part in self._parts]).median()
+        parts: list[Part] = [
+            (samples, count * 1e9 / fps, 1)
+            for (count, fps), samples in self._by_kind.items()
+            if fps is not None
+        ]
+        return quantile_of(parts, 0.5)
 
-    def time_ns(self) -> float:
-        """All counted intervals, added up."""
-        return sum(sum(samples.ordered()) for samples in self.by_count.values())
+    def time_ns(self) -> int:
+        """All intervals, added up."""
+        return int(sum(samples.total for samples in self._by_kind.values()))
 
     def lost_ns(self) -> float:
         """What all intervals last beyond the median of their size, added up."""
         lost = 0.0
-        for samples in self.by_count.values():
-            ordered = samples.ordered()
-            above = ordered[len(ordered) // 2 :]
-            lost += max(0.0, sum(above) - len(above) * quantile(ordered, 0.5))
+        for found in self._sizes().values():
+            median = quantile_of([(samples, 1.0, 1) for samples in found], 0.5)
+            assert median is not None
+            for samples in found:
+                rank = samples.not_above(median)
+                lost += samples.sum_from(rank) - (len(samples) - rank) * median
         return lost
+
+    def _sizes(self) -> dict[int, list[Samples]]:
+        sizes: dict[int, list[Samples]] = {}
+        for (count, _), samples in self._by_kind.items():
+            sizes.setdefault(count, []).append(samples)
+        return sizes
+
+
+def _in_ms(found: Sequence[Samples]) -> list[Part]:
+    return [(samples, 1e6, 1) for samples in found]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mgtop.analysis.requests import TOLD_APART, Request
+from mgtop.analysis.requests import FROM_A_LOG, NOT_TOLD_APART, Request
+from mgtop.analysis.statistics import Samples
+from mgtop.analysis.summary import FirstFrame
 from mgtop.analysis.tails import Interval
-from mgtop.analysis.totals import Combined, Totals
+from mgtop.analysis.totals import Totals
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
 
 MOST_WAITS = 64
+MOST_NAMES = 4_096
 
 
 class Traffic:
@@ -20,68 +24,113 @@ class Traffic:
     Attributes:
         requests: all that count, in order of appearance.
         route: index into ``ROUTES`` of the route that is believed; None before any frame.
+        totals: counted intervals of all requests that are no warm-up.
+        emits: emits of all of them.
+        newest: the request that emitted last.
+        refused: emits that were told twice.
+        turns: grows when a first frame's latency may have changed, or which requests count.
+        recounts: grows when requests left the statistics.
     """
 
     def __init__(self, settings: AnalysisSettings) -> None:
         self._settings = settings
         self.requests: list[Request] = []
         self.route: int | None = None
-        self.frames_seen = 0
+        self.totals = Totals()
+        self.emits = 0
+        self.newest: Request | None = None
+        self.refused = self.turns = self.recounts = 0
         self._by_key: dict[tuple[int, int, int], Request] = {}
-        self._latest: dict[tuple[int, int], Request] = {}
-        self._per_process: dict[int, int] = {}
+        self._best: dict[tuple[int, int], Request] = {}
+        """The request of a number by the best route that has it."""
+        self._opened: Counter[tuple[int, int]] = Counter()
+        """Requests by process and route since its last loading."""
+        self._firsts: dict[tuple[int, int], Request] = {}
+        self._open: Counter[int] = Counter()
+        """Requests by process that have not ended."""
+        self._ordinals = 0
+        self._log_speaks = False
         self._waits: dict[int, deque[r.Wait]] = {}
         self._names: dict[tuple[int, int], str] = {}
-        self._rest = Totals()
-        """Intervals of requests that can be no warm-up."""
+        self._first_frame: FirstFrame | None = None
+        self._first_frame_turns = 0
 
     # -------------------------------------------------------------------------- records
 
     def received(self, record: r.RequestReceived) -> None:
         """A request begins."""
+        self._log_speaks = self._log_speaks or record.route == FROM_A_LOG
         if self._is_outranked(record.route):
             return
-        self._open(record.proc, record.request, record.route, record.t_ns).received(record)
+        request = self._request(record.proc, record.request, record.route, record.t_ns)
+        if request.received_ns is None and request.number != NOT_TOLD_APART:
+            self.turns += 1
+            request.received(record)
 
     def preprocessed(self, record: r.PreprocessDone) -> None:
         """A request's input is ready."""
-        request = self._latest.get((record.proc, record.request))
-        if request is not None:
+        request = self._of(record)
+        if request is not None and request.preprocess_done_ns is None:
+            self.turns += 1
             request.preprocessed(record)
 
     def named(self, record: r.Name) -> None:
         """A span's number gets its text."""
-        self._names[record.proc, record.id] = record.text
+        if len(self._names) < MOST_NAMES or (record.proc, record.id) in self._names:
+            self._names[record.proc, record.id] = record.text
 
     def span(self, record: r.Span) -> None:
         """Work was done for a request."""
-        request = self._latest.get((record.proc, record.request))
-        if request is None and record.request == TOLD_APART:
+        request = self._of(record)
+        if request is None and record.request == NOT_TOLD_APART:
             request = self._only_open(record.proc)
         if request is not None:
             request.span(self.span_name(record.proc, record.name), record.duration_ns)
 
     def waited(self, record: r.Wait) -> None:
         """The program waited for a person."""
-        self._waits.setdefault(record.proc, deque(maxlen=MOST_WAITS)).append(record)
+        waits = self._waits.get(record.proc)
+        if waits is None:
+            waits = self._waits[record.proc] = deque(maxlen=MOST_WAITS)
+        waits.append(record)
+
+    def loaded(self, record: r.Load) -> None:
+        """A process has loaded its weights: between requests, its first one follows."""
+        if record.done and not self._open[record.proc]:
+            for key in [key for key in self._opened if key[0] == record.proc]:
+                del self._opened[key]
+                self._firsts.pop(key, None)
 
     def emitted(self, frame: r.FrameEmit) -> tuple[Request, Interval | None] | None:
-        """Frames came; None where a better route tells of them."""
-        if self._is_outranked(frame.route):
-            return None
-        if self.route is None or frame.route < self.route:
+        """Frames came; None where a better route tells of them, or where they came before."""
+        self._log_speaks = self._log_speaks or frame.route == FROM_A_LOG
+        if self.route != frame.route:
+            if self._is_outranked(frame.route):
+                return None
             self._switch(frame.route)
-        self.frames_seen += frame.count
-        request = self._open(frame.proc, frame.request, frame.route, frame.t_ns)
-        interval = request.emitted(frame, self._waits.get(frame.proc, ()))
-        if interval is not None and not interval.warmup and not self._may_be_warmup(request):
-            self._rest.add(interval.begin_ns, interval.duration_ns, frame.count, request.fps)
+        request = self._by_key.get((frame.proc, frame.request, frame.route))
+        if request is None:
+            request = self._request(frame.proc, frame.request, frame.route, frame.t_ns)
+        if request.has(frame):
+            self.refused += 1
+            return None
+        waits = self._waits.get(frame.proc, ())
+        alone = self._open[frame.proc] <= 1
+        interval = request.emitted(frame, waits, alone, self.emits, self.totals.count)
+        self.emits += 1
+        self.newest = request
+        if request.emits == 1:
+            self._began_to_emit(request)
+        if interval is not None and not interval.warmup and not self.is_warmup(request):
+            self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
         return request, interval
 
     def ended(self, record: r.StreamEnd) -> None:
         """A request is over."""
-        request = self._latest.get((record.proc, record.request))
+        request = self._of(record)
         if request is not None:
+            if request.ended_ns is None:
+                self._open[request.proc] -= 1
             request.ended(record)
 
     def finish(self) -> None:
@@ -93,7 +142,7 @@ class Traffic:
 
     def span_name(self, proc: int, number: int) -> str:
         """The text of a span's number."""
-        if number < len(r.SPAN_NAMES):
+        if 0 <= number < len(r.SPAN_NAMES):
             return r.SPAN_NAMES[number]
         return self._names.get((proc, number), f"span {number}")
 
@@ -108,49 +157,66 @@ class Traffic:
         """The requests of the statistics."""
         return [request for request in self.requests if not self.is_warmup(request)]
 
-    def combined(self) -> Combined:
-        """All counted intervals."""
-        parts = [
-            request.totals
-            for request in self.requests
-            if self._may_be_warmup(request) and not self.is_warmup(request)
-        ]
-        return Combined([self._rest, *parts])
+    def first_frame(self) -> FirstFrame:
+        """First-frame latency of the requests in the statistics, and its parts."""
+        if self._first_frame is None or self._first_frame_turns != self.turns:
+            self._first_frame_turns = self.turns
+            self._first_frame = _first_frame(self.counted())
+        return self._first_frame
+
+    @property
+    def any_open(self) -> bool:
+        """Whether a request has not ended."""
+        return any(count > 0 for count in self._open.values())
 
     def params(self) -> dict[str, Any]:
         """Parameters of the first request that has any."""
         return next((request.params for request in self.requests if request.params), {})
-
-    def newest(self) -> Request | None:
-        """The request that emitted last."""
-        emitting = [request for request in self.requests if request.last is not None]
-        return max(emitting, key=lambda request: request.times[-1], default=None)
 
     # --------------------------------------------------------------------------- inside
 
     def _is_outranked(self, route: int) -> bool:
         return self.route is not None and route > self.route
 
-    def _may_be_warmup(self, request: Request) -> bool:
-        wanted = self._settings.warmup.requests
-        return request.process_ordinal < (1 if wanted == "auto" else int(wanted))
+    def _of(self, record: r.PreprocessDone | r.Span | r.StreamEnd) -> Request | None:
+        """The request that an event without a route belongs to.
 
-    def _open(self, proc: int, number: int, route: int, t_ns: int) -> Request:
+        A text log numbers its requests by itself, and knows no threads.
+        """
+        if record.tid == 0 and self._log_speaks:
+            return self._by_key.get((record.proc, record.request, FROM_A_LOG))
+        return self._best.get((record.proc, record.request))
+
+    def _request(self, proc: int, number: int, route: int, t_ns: int) -> Request:
+        """The request of that number; made where it is new."""
         key = (proc, number, route)
         request = self._by_key.get(key)
-        if request is not None and request.ended_ns is None:
+        if request is not None:
             return request
-        if request is not None and number == TOLD_APART:
-            return request
-        mine = self._per_process.get(proc, 0)
-        self._per_process[proc] = mine + 1
-        for earlier in self.requests:
-            if earlier.proc == proc and earlier.process_ordinal == 0:
-                earlier.followed = earlier.followed or _is_over(earlier, t_ns)
-        request = Request(self._settings, proc, number, route, t_ns, len(self.requests), mine)
+        mine = (proc, route)
+        request = Request(
+            self._settings, proc, number, route, t_ns, self._ordinals, self._opened[mine]
+        )
+        self._ordinals += 1
+        self._opened[mine] += 1
+        self._open[proc] += 1
+        first = self._firsts.setdefault(mine, request)
+        request.follows = first.ended_ns is not None
         self.requests.append(request)
-        self._by_key[key] = self._latest[proc, number] = request
+        self._by_key[key] = request
+        best = self._best.get((proc, number))
+        if best is None or best.route > route:
+            self._best[proc, number] = request
         return request
+
+    def _began_to_emit(self, request: Request) -> None:
+        """Its first frames are out: it counts, and one before may not any more."""
+        self.turns += 1
+        first = self._firsts.get((request.proc, request.route))
+        if first is not None and request.follows and not first.followed:
+            first.followed = True
+            if first.totals.count and self.is_warmup(first):
+                self._recount()
 
     def _only_open(self, proc: int) -> Request | None:
         found = [q for q in self.requests[-8:] if q.proc == proc and q.ended_ns is None]
@@ -158,21 +224,56 @@ class Traffic:
 
     def _switch(self, route: int) -> None:
         """A better route speaks: what the others still had open is told again by it."""
-        self.route = route
-        outranked = [q for q in self.requests if q.route > route and q.ended_ns is None]
-        if not outranked:
-            return
-        self.requests = [request for request in self.requests if request not in outranked]
-        for request in outranked:
-            self._by_key.pop((request.proc, request.number, request.route), None)
-            if self._latest.get((request.proc, request.number)) is request:
-                del self._latest[request.proc, request.number]
-        self._rest = Totals()
+        before, self.route = self.route, route
+        dropped = [q for q in self.requests if q.route > route and q.ended_ns is None]
+        for request in dropped:
+            request.dropped = True
+            self._open[request.proc] -= 1
+            del self._by_key[request.proc, request.number, request.route]
+            if self._best.get((request.proc, request.number)) is request:
+                del self._best[request.proc, request.number]
+        if dropped:
+            self.requests = [request for request in self.requests if not request.dropped]
+        if before is not None:
+            self._renumber(route)
+            self._recount()
+
+    def _renumber(self, route: int) -> None:
+        """What other routes told to its end came before what the believed one tells."""
+        earlier: dict[int, list[Request]] = {}
         for request in self.requests:
-            if not self._may_be_warmup(request):
-                self._rest.absorb(request.totals)
-        self.frames_seen = sum(request.frames for request in self.requests)
+            if request.route > route:
+                earlier.setdefault(request.proc, []).append(request)
+        for proc, others in earlier.items():
+            self._opened[proc, route] += len(others)
+            self._firsts[proc, route] = others[0]
+        for request in self.requests:
+            if request.route == route and request.proc in earlier:
+                request.process_ordinal += len(earlier[request.proc])
+                request.follows = True
+
+    def _recount(self) -> None:
+        """Add up the intervals anew: requests have left the statistics."""
+        self.turns += 1
+        self.recounts += 1
+        self.totals = Totals()
+        for request in self.counted():
+            self.totals.absorb(request.totals)
 
 
-def _is_over(request: Request, t_ns: int) -> bool:
-    return request.ended_ns is not None and request.ended_ns <= t_ns
+def _first_frame(counted: Sequence[Request]) -> FirstFrame:
+    latencies = Samples(q.first_frame_ms for q in counted if q.first_frame_ms is not None)
+    found = latencies.quantiles()
+    return FirstFrame(
+        count=found.count,
+        p50=found.p50,
+        p95=found.p95,
+        p99=found.p99,
+        max=found.max,
+        preprocess_p50=_median(q.preprocess_ms for q in counted),
+        sampling_p50=_median(q.sampling_ms for q in counted),
+    )
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    return Samples(v for v in values if v is not None).median()
