@@ -112,10 +112,10 @@ def _flagged(cell: Cell, band: str, show: bool, glyphs: Glyphs) -> Cell:
     glyph, was = cell
     if was in ("empty", "target"):
         return glyphs.mark, band
-    if show:
+    if show or glyph not in (glyphs.fill[-1], glyphs.rest):
+        # The upper end of a bar is what it says: a line over it would hide the value.
         return glyph, band
-    solid = glyph in (glyphs.fill[-1], glyphs.rest)
-    return glyphs.mark, f"{band}_on_{'rest' if was == 'rest' else 'bar'}" if solid else band
+    return glyphs.mark, f"{band}_on_{'rest' if was == 'rest' else 'bar'}"
 
 
 def _level(value: float | None, top: float, full: int) -> int:
