@@ -34,7 +34,7 @@ def test_the_target_is_behind_the_bars() -> None:
 
 def test_tails_go_from_top_to_bottom() -> None:
     bars = Bars([4.0, 16.0, None], top=16, flagged={0, 1, 2})
-    assert picture(bars, 2) == ["│││", "│││"]
+    assert picture(bars, 2) == ["│││", "▄││"]
     assert bands(bars, 2) == [["tail", "tail_on_bar", "tail"], ["tail", "tail_on_bar", "tail"]]
 
 
