@@ -139,7 +139,7 @@ def main(path: Path) -> None:
     drainer.join()
     sampler.stop()
     recorder.close()
-    calls, spent = sampler.cost()
+    calls, spent = sampler.cost() or (0, 0)
     kinds: dict[str, int] = {}
     for record in records:
         kinds[type(record).__name__] = kinds.get(type(record).__name__, 0) + 1

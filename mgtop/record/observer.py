@@ -17,8 +17,9 @@ def observe(now_ns: int, log_bytes: int, samplers: Sequence[Sampler]) -> Observe
     calls = spent_ns = None
     for sampler in samplers:
         cost = getattr(sampler, "cost", None)
-        if cost is not None:
-            calls, spent_ns = cost()
+        spent = cost() if cost is not None else None
+        if spent is not None:
+            calls, spent_ns = spent
     return Observer(
         t_ns=now_ns,
         cpu_ns=time.process_time_ns(),

@@ -19,6 +19,7 @@ from mgtop.wire.records import Record, SourceState
 MS = 1_000_000
 HANG_NS = 2_000_000_000
 NAP_NS = 50 * MS  # so that stop() is quick and a changed schedule is seen
+AWAITED_NS = 1_500 * MS
 TOGETHER_NS = 2 * MS  # readings due this close are made in one wake-up
 
 
@@ -132,13 +133,29 @@ class Sampler(ABC):
     def _run(self) -> None:
         try:
             self.open()
+            while not self._stop.is_set():
+                wait_ns = self.step()
+                self._stop.wait(min(wait_ns, NAP_NS) / 1e9)
+            self.close()
         except (MetricGone, NoValue, SourceLost) as error:
             self._failed = str(error)
-            return
-        while not self._stop.is_set():
-            wait_ns = self.step()
-            self._stop.wait(min(wait_ns, NAP_NS) / 1e9)
-        self.close()
+        except Exception as error:  # else the thread ends and the source still says "ok"
+            self._failed = f"unexpected error ({type(error).__name__}: {error})"
+
+    def _cover(self) -> int | None:
+        """Up to when everything is read that a frame is judged by.
+
+        Judgement waits two seconds at most, so readings that are rarer are not waited for.
+        Without this, a frame would be judged before the next reading of a figure that is
+        read once a second, and could not be told from one without it.
+        """
+        awaited = [
+            reading.read_ns
+            for reading in self.readings
+            if reading.wanted and reading.lost is None and reading.period_ns <= AWAITED_NS
+        ]
+        read = [t_ns for t_ns in awaited if t_ns is not None]
+        return min(read, default=None) if len(read) == len(awaited) else None
 
     def step(self) -> int:
         """Make the readings that are due; return how long to wait for the next, in ns."""
@@ -153,6 +170,6 @@ class Sampler(ABC):
             if self._stop.is_set():
                 break
         self.after_step()
-        self._covered_ns = now
+        self._covered_ns = self._cover()
         upcoming = [reading.due_ns for reading in self.readings if reading.wanted]
         return max(0, min(upcoming, default=now + NAP_NS) - self._clock())

@@ -53,6 +53,8 @@ class Reading:
     """Why it cannot be had, once that is known."""
     lost: str | None = None
     """Why it does not answer at present."""
+    read_ns: int | None = None
+    """When it was last read (or found to have no value)."""
     missed: int = 0
     """Periods that passed without a reading because this thread came late."""
     _retry_ns: int = field(default=RETRY_NS, repr=False)
@@ -97,6 +99,7 @@ class Reading:
             self.gone = f"unexpected answer ({type(error).__name__}: {error})"
             return []
         self.lost = None
+        self.read_ns = began
         self._retry_ns = RETRY_NS
         ended = clock()
         self._costs.append(ended - began)

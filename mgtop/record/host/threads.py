@@ -27,7 +27,8 @@ class Threads:
 
     One small file tells a thread's CPU time and run-queue delay; only for those that used
     or waited for a core (the 16 busiest) are the others read. A kernel without scheduler
-    statistics shows zeros, which are written as not known.
+    statistics, or one that does not account for waiting (``kernel.task_delayacct``, off by
+    default since Linux 5.14), shows zeros, which are written as not known.
 
     Args:
         pids: the target's processes.
@@ -37,6 +38,7 @@ class Threads:
     def __init__(self, pids: Callable[[], Collection[int]], proc: Path = Path("/proc")) -> None:
         self._pids = pids
         self._proc = str(proc)
+        self._waits_counted = disk_waits_counted(proc)
         self._seen: dict[tuple[int, int], _Seen] = {}
 
     def __call__(self, now_ns: int) -> list[Record]:
@@ -84,6 +86,10 @@ class Threads:
         except (OSError, ValueError):
             return None
 
+    def _disk_wait_ns(self, ticks: int) -> int | None:
+        counted = ticks > 0 if self._waits_counted is None else self._waits_counted
+        return ticks * _TICK_NS if counted else None
+
     def _record(self, now_ns: int, pid: int, tid: int, seen: _Seen) -> HostThread | None:
         folder = f"{self._proc}/{pid}/task/{tid}"
         try:
@@ -105,10 +111,20 @@ class Threads:
             run_delay_ns=seen.run_delay_ns if has_statistics else None,
             major_faults=int(fields[9]),
             involuntary=_status_number(status, b"nonvoluntary_ctxt_switches:"),
-            # Field 42; zero for ever where the kernel does not account for delays.
-            disk_wait_ns=int(fields[39]) * _TICK_NS,
+            disk_wait_ns=self._disk_wait_ns(int(fields[39])),  # field 42 of proc(5)
             state=fields[0].decode(),
         )
+
+
+def disk_waits_counted(proc: Path = Path("/proc")) -> bool | None:
+    """Whether the kernel counts how long threads wait for a disk; None: it does not say.
+
+    Kernels before 5.14 have no switch; there a number above zero proves that they count.
+    """
+    try:
+        return (proc / "sys/kernel/task_delayacct").read_text().strip() == "1"
+    except OSError:
+        return None
 
 
 def _status_number(status: bytes, key: bytes) -> int | None:

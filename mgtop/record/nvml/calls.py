@@ -15,7 +15,12 @@ from mgtop.record.schedule import MetricGone, NoValue, SourceLost
 SLOW_CALL_NS = 2_000_000
 """A call longer than this is written to the log, as a suspect for a stall."""
 
-_NOTHING = {6: "not found", 21: "no data", 27: "not ready"}
+_NOTHING = {
+    6: "not found",
+    7: "it grew while it was read",
+    21: "no data",
+    27: "not ready",
+}
 _GONE = {
     2: "the driver refuses the call (invalid argument)",
     3: "not supported by this GPU or driver",
@@ -27,14 +32,48 @@ _GONE = {
 }
 _LOST = {
     1: "NVML is not initialised",
+    8: "the GPU lacks power (its extra power cable)",
     9: "the NVIDIA driver is not loaded",
     10: "the driver did not answer in time",
+    11: "the kernel has trouble with the GPU's interrupts",
     15: "the GPU is lost (fallen off the bus, or reset)",
     16: "the GPU needs a reset",
     17: "the system blocked the call (in a container: access to the device was taken away)",
     18: "driver and library versions differ (the driver was updated: reboot or reload it)",
+    20: "the driver is short of memory",
+    23: "the driver is short of resources",
+    28: "the GPU is not found any more",
     999: "unknown driver error (in a container: access to the device is lost; restart it)",
 }
+
+
+_REMEDIES = {
+    2: "none is needed: this one figure is left out",
+    3: "none is needed: this one figure is left out",
+    4: "ask for it: run as root, or have the administrator allow the query to users",
+    8: "connect the GPU's power cable",
+    9: "load the driver: sudo modprobe nvidia",
+    10: "wait, then try again; if it stays so, see dmesg for Xid errors",
+    11: "see dmesg; reboot, or move the card to another slot",
+    12: "install NVIDIA's driver; in a container, start it with --gpus all",
+    13: "update the driver: 535 or later",
+    15: "see dmesg for Xid errors; reset the GPU (nvidia-smi --gpu-reset) or reboot",
+    16: "reset the GPU: sudo nvidia-smi --gpu-reset",
+    17: "restart the container; for good: nvidia-container-toolkit's cdi mode or --device options",
+    18: "reboot, or unload and load the driver's modules",
+    25: "update nvidia-ml-py and the driver to versions of about the same age",
+    26: "update mgtop and nvidia-ml-py",
+    999: "restart the container, or see dmesg for Xid errors",
+}
+
+
+def remedy_of(reason: str) -> str | None:
+    """What to do about a reason that :func:`sort_error` gave, in a line; None: nothing known."""
+    for reasons in (_GONE, _LOST):
+        for code, text in reasons.items():
+            if text in reason:
+                return _REMEDIES.get(code)
+    return None
 
 
 def sort_error(error: Exception) -> Exception:

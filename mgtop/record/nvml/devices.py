@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mgtop.record.host.system import system_memory
 from mgtop.record.nvml.calls import Calls, text
 from mgtop.record.schedule import MetricGone, NoValue, SourceLost
 from mgtop.wire.records import GpuDevice
+
+MOST_BYTES = 1 << 50
+"""More than any GPU has: such a number is none."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ def _mig_instances(calls: Calls, handle: Any) -> list[Any] | None:
 
 def _describe(calls: Calls, gpu: int, handle: Any, parent: Any = None) -> Device:
     total, reserved, unified = read_capacity(calls, handle)
+    if unified:
+        total = _machine_bytes()
     instance = None
     if parent is not None:
         instance = _optional(calls, "nvmlDeviceGetGpuInstanceId", handle)
@@ -112,11 +118,19 @@ def _optional(calls: Calls, name: str, *arguments: Any) -> Any:
         return None
 
 
+def _machine_bytes() -> int | None:
+    try:
+        return system_memory().total_bytes
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def read_capacity(calls: Calls, handle: Any) -> tuple[int | None, int | None, bool]:
     """Total bytes, bytes reserved by the driver (v2 only), and whether memory is unified.
 
     A GPU that shares the machine's memory (GB10, Jetson) answers "not supported"; that is
-    the only sign there is, so ``unified`` is inferred from it.
+    the only sign there is, so ``unified`` is inferred from it. A total that no card has
+    (drivers send all ones for "not told") is None.
     """
     version = calls.constant("nvmlMemory_v2")
     if version is not None:
@@ -125,13 +139,17 @@ def read_capacity(calls: Calls, handle: Any) -> tuple[int | None, int | None, bo
         except (MetricGone, NoValue, SourceLost):
             pass
         else:
-            return int(memory.total), int(memory.reserved), False
+            return _told(memory.total), _told(memory.reserved), False
     try:
-        return int(calls("nvmlDeviceGetMemoryInfo", handle).total), None, False
+        return _told(calls("nvmlDeviceGetMemoryInfo", handle).total), None, False
     except MetricGone as gone:
         return None, None, "not supported" in str(gone)
     except (NoValue, SourceLost):
         return None, None, False
+
+
+def _told(value: Any) -> int | None:
+    return int(value) if value is not None and 0 <= int(value) < MOST_BYTES else None
 
 
 def cuda_ordinals(devices: Sequence[Device], environment: Mapping[str, str]) -> dict[int, int]:
@@ -140,11 +158,15 @@ def cuda_ordinals(devices: Sequence[Device], environment: Mapping[str, str]) -> 
     ``CUDA_VISIBLE_DEVICES`` holds indices, UUIDs or their beginnings; CUDA stops reading at
     the first that it cannot resolve. Indices follow CUDA's own order, which is NVML's (by
     bus) only under ``CUDA_DEVICE_ORDER=PCI_BUS_ID`` or where all GPUs are of one kind; else
-    an index says nothing certain, and is left out.
+    an index says nothing certain, and is left out. Of MIG instances CUDA shows a process
+    just one, the first where none is named.
     """
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     by_bus = environment.get("CUDA_DEVICE_ORDER", "") == "PCI_BUS_ID"
     same_kind = len({device.name for device in devices}) <= 1
+    if any(device.mig for device in devices) and (visible is None or visible.isdigit()):
+        first = next(device for device in devices if device.mig)
+        return {0: first.gpu} if visible is None else {}
     if visible is None:
         if not (by_bus or same_kind):
             return {}

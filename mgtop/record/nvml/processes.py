@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mgtop.record.nvml.calls import Calls
-from mgtop.record.nvml.devices import Device
+from mgtop.record.nvml.devices import MOST_BYTES, Device
 from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuProcess, Record
 
@@ -25,6 +25,10 @@ class Processes:
     to a container matches neither; if then just one process is listed, of which this
     machine knows nothing, and the target has the GPU open, it is taken to be the target
     (``sole_tenant``, inferred). The rest are neighbours.
+
+    A process with both kinds of context stands in both lists. ``compute``, the reading of
+    the other list, has the say over what it lists. Of graphics processes nothing is
+    inferred: the only one is as a rule the desktop.
     """
 
     def __init__(
@@ -33,17 +37,20 @@ class Processes:
         device: Device,
         target_pids: Callable[[], Collection[int]],
         proc: Path = Path("/proc"),
-        graphics: bool = False,
+        compute: Processes | None = None,
     ) -> None:
         self._calls, self._device = calls, device
         self._target_pids = target_pids
         self._proc = proc
+        self._compute = compute
         self._call = (
-            "nvmlDeviceGetGraphicsRunningProcesses"
-            if graphics
-            else "nvmlDeviceGetComputeRunningProcesses"
+            "nvmlDeviceGetComputeRunningProcesses"
+            if compute is None
+            else "nvmlDeviceGetGraphicsRunningProcesses"
         )
         self._news = Unchanged()
+        self.has_target = False
+        """Whether the last reading listed the target."""
         self._present: dict[int, GpuProcess] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
@@ -70,7 +77,7 @@ class Processes:
             if self._news.is_news(pid, (used, relation, how), now_ns):
                 records.append(record)
         for pid, gone in self._present.items():
-            if pid not in present:
+            if pid not in present and not self._is_elsewhere(pid):
                 self._news.forget(pid)
                 self._names.pop(pid, None)
                 records.append(
@@ -86,6 +93,7 @@ class Processes:
                     )
                 )
         self._present = present
+        self.has_target = any(record.relation == "target" for record in present.values())
         return records
 
     def _list(self) -> dict[int, int | None]:
@@ -100,11 +108,19 @@ class Processes:
             if used is not None:
                 used = int(used)
                 # A binding and a driver that differ in the structure's layout send nonsense.
-                if used in UNKNOWN_MEMORY or (total is not None and used > total):
+                if used in UNKNOWN_MEMORY or used > (MOST_BYTES if total is None else total):
                     used = None
-            if pid > 0:
+            if pid > 0 and not self._is_elsewhere(pid):
                 listed[pid] = used
         return listed
+
+    def _is_elsewhere(self, pid: int) -> bool:
+        """Whether the reading of compute processes tells of it."""
+        return self._compute is not None and self._compute.lists(pid)
+
+    def lists(self, pid: int) -> bool:
+        """Whether the last reading had that process."""
+        return pid in self._present
 
     def _relations(self, listed: dict[int, int | None]) -> dict[int, tuple[str, str]]:
         own = set(self._target_pids())
@@ -119,7 +135,7 @@ class Processes:
                 relations[pid] = ("target", "nspid")
         if any(relation == "target" for relation, _ in relations.values()):
             return relations
-        if len(listed) == 1:
+        if len(listed) == 1 and self._compute is None:
             (pid,) = listed
             if not (self._proc / str(pid)).exists() and any(map(self._has_gpu_open, own)):
                 relations[pid] = ("target", "sole_tenant")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mgtop.record.nvml.calls import Calls
-from mgtop.record.nvml.devices import Device
+from mgtop.record.nvml.devices import MOST_BYTES, Device
 from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuMemory, GpuState, GpuThrottle, Record
 
@@ -29,8 +29,8 @@ class Memory:
         """Read once; see the class."""
         used = int(self._calls("nvmlDeviceGetMemoryInfo", *self._arguments).used)
         total = self._device.total_bytes
-        if total is not None and used > total:
-            raise NoValue("more used than there is")  # WSL2 and vGPU send sentinels
+        if not 0 <= used <= (MOST_BYTES if total is None else total):
+            raise NoValue("more used than there is")  # all ones: not told
         if not self._news.is_news("used", used, now_ns):
             return []
         return [GpuMemory(t_ns=now_ns, gpu=self._device.gpu, used_bytes=used)]

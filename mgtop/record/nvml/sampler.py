@@ -14,10 +14,12 @@ from typing import Any
 from mgtop.record.nvml.calls import Calls, text
 from mgtop.record.nvml.devices import Device, cuda_ordinals, discover
 from mgtop.record.nvml.processes import Processes
+from mgtop.record.nvml.rates import RATES, spread
 from mgtop.record.nvml.readings import Ecc, Memory, State, Throttle
+from mgtop.record.nvml.unified import UnifiedMemory
 from mgtop.record.nvml.utilisation import Gpm, Poll, Ring
 from mgtop.record.sampler import HANG_NS, MS, Sampler
-from mgtop.record.schedule import MetricGone, NoValue, Reading, SourceLost
+from mgtop.record.schedule import MetricGone, NoValue, Read, Reading, SourceLost
 from mgtop.wire.records import ObserverCall
 
 ANNOUNCE_NS = 10_000 * MS
@@ -48,10 +50,13 @@ class NvmlSampler(Sampler):
         self._target_pids = target_pids
         self._target_environment = target_environment
         self._announced_ns: int | None = None
+        self._compute: dict[int, Processes] = {}
+        self._ordinals: dict[int, int] = {}
+        self._read_quickly: frozenset[int] | None = None
 
-    def cost(self) -> tuple[int, int]:
-        """Calls made and nanoseconds spent in them so far."""
-        return self.calls.count, self.calls.spent_ns
+    def cost(self) -> tuple[int, int] | None:
+        """Calls made and nanoseconds spent in them so far; None where there is no NVML."""
+        return (self.calls.count, self.calls.spent_ns) if self.devices else None
 
     def hanging(self, now_ns: int) -> str | None:
         """The call that the driver does not answer."""
@@ -82,10 +87,17 @@ class NvmlSampler(Sampler):
             self.calls("nvmlShutdown")
 
     def before_step(self, now_ns: int) -> None:
-        """Write the devices now and then: the target's environment can come late."""
+        """Write the devices now and then, and read the target's the most often.
+
+        The target's environment, and its first use of a GPU, can come late.
+        """
         if self._announced_ns is None or now_ns - self._announced_ns >= ANNOUNCE_NS:
             self._announced_ns = now_ns
             self._announce(now_ns)
+        used = self._used()
+        if used != self._read_quickly:
+            self._read_quickly = used
+            spread(self.readings, used)
 
     def after_step(self) -> None:
         """Write the calls that took unusually long: suspects for a stall."""
@@ -99,42 +111,38 @@ class NvmlSampler(Sampler):
             return None
 
     def _announce(self, now_ns: int) -> None:
-        ordinals = cuda_ordinals(self.devices, self._target_environment())
+        self._ordinals = cuda_ordinals(self.devices, self._target_environment())
         for device in self.devices:
-            mine = [ordinal for ordinal, gpu in ordinals.items() if gpu == device.gpu]
+            mine = [ordinal for ordinal, gpu in self._ordinals.items() if gpu == device.gpu]
             self._records.append(device.record(now_ns, mine, self.driver, self.cuda))
 
     def _plan(self, device: Device) -> list[Reading]:
-        """The readings of one device.
-
-        Shares of time are what a metric may cost at most: 1.2 % all told. Where a call is
-        dearer, its period grows (docs/gpu.md has the measurements).
-        """
+        """The readings of one device, quickest first."""
         calls, gpu, pids = self.calls, device.gpu, self._target_pids
-        poll = Poll(calls, device)
-        # The driver's own samples speak of 200 ms each and cost one call a second. GPM
-        # resolves no finer (it answers 0 below 100 ms) and costs 1.5 ms for each, so it is
-        # for where the samples cannot be had: MIG instances.
-        ring = Reading("ring", gpu, Ring(calls, device, poll), 1000 * MS, 0.0015)
+        poll, compute = Poll(calls, device), Processes(calls, device, pids)
+        self._compute[gpu] = compute
+
+        def reading(name: str, read: Read, **options: Any) -> Reading:
+            rate = RATES[name]
+            return Reading(name, gpu, read, rate.wanted_ns, rate.share, **options)
+
+        memory = UnifiedMemory(device) if device.unified else Memory(calls, device)
+        ring = reading("ring", Ring(calls, device, poll))
+        gpm = Gpm(calls, device)
         return [
-            # 20 ms: a drop that lasts 25 ms is seen, and 100 Hz would cost twice as much.
-            Reading("memory", gpu, Memory(calls, device), 20 * MS, 0.008),
-            Reading("utilisation", gpu, poll, 200 * MS, 0.001),
+            reading("memory", memory),
+            reading("utilisation", poll),
             ring,
-            Reading(
-                "gpm",
-                gpu,
-                Gpm(calls, device),
-                200 * MS,
-                0.005,
-                gone=Gpm.supported(calls, device),
-                instead_of=ring,
-            ),
-            Reading("state", gpu, State(calls, device), 500 * MS, 0.0005),
-            Reading("throttle", gpu, Throttle(calls, device), 1000 * MS, 0.0005),
-            Reading("ecc", gpu, Ecc(calls, device), 10_000 * MS, 0.001),
-            Reading("processes", gpu, Processes(calls, device, pids), 100 * MS, 0.001),
-            Reading(
-                "graphics", gpu, Processes(calls, device, pids, graphics=True), 5000 * MS, 0.001
-            ),
+            reading("gpm", gpm, gone=Gpm.supported(calls, device), instead_of=ring),
+            reading("state", State(calls, device)),
+            reading("throttle", Throttle(calls, device)),
+            reading("ecc", Ecc(calls, device)),
+            reading("processes", compute),
+            reading("graphics", Processes(calls, device, pids, compute=compute)),
         ]
+
+    def _used(self) -> frozenset[int]:
+        """The GPUs that the target uses; all of them while that is not known."""
+        listed = frozenset(gpu for gpu, compute in self._compute.items() if compute.has_target)
+        visible = frozenset(self._ordinals.values())
+        return listed or visible or frozenset(self._compute)

@@ -85,3 +85,29 @@ def test_a_real_busy_thread_is_found() -> None:
         worker.join()
     (busy,) = [r for r in records if r.tid == tids[0]]
     assert busy.cpu_ns > 50_000_000
+
+
+class TestDiskWait:
+    def read(self, proc: Path, ticks: int) -> int | None:
+        write_thread(proc, 10, 10, 0, 0)
+        threads = Threads(lambda: [10], proc)
+        threads(0)
+        write_thread(proc, 10, 10, S, 0)
+        stat = proc / "10" / "task" / "10" / "stat"
+        stat.write_text(stat.read_text().replace(" 25 ", f" {ticks} "))
+        (record,) = threads(S)
+        assert isinstance(record, HostThread)
+        return record.disk_wait_ns
+
+    @pytest.mark.parametrize(
+        ("switch", "ticks", "known"),
+        [("1", 0, True), ("1", 5, True), ("0", 0, False), (None, 0, False), (None, 5, True)],
+    )
+    def test_a_kernel_that_does_not_count_waiting_says_nothing_of_it(
+        self, tmp_path: Path, switch: str | None, ticks: int, known: bool
+    ) -> None:
+        if switch is not None:
+            (tmp_path / "sys" / "kernel").mkdir(parents=True)
+            (tmp_path / "sys" / "kernel" / "task_delayacct").write_text(switch + "\n")
+        expected = ticks * S // os.sysconf("SC_CLK_TCK") if known else None
+        assert self.read(tmp_path, ticks) == expected

@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
+from mgtop.record.host.system import system_memory
 from mgtop.record.nvml.calls import Calls
 from mgtop.record.nvml.devices import Device, cuda_ordinals, discover
+from mgtop.record.nvml.readings import Memory
+from mgtop.record.nvml.unified import UnifiedMemory
+from mgtop.record.schedule import NoValue
+from mgtop.wire.records import GpuMemory
 
 
 def device(gpu: int, uuid: str, name: str = "NVIDIA H200") -> Device:
@@ -109,4 +114,38 @@ def test_mig_instances_stand_for_their_gpu_and_a_lost_gpu_takes_nothing_along() 
     assert devices[0].total_bytes == 100
     assert devices[0].reserved_bytes == 7
     assert devices[2].unified
-    assert devices[2].total_bytes is None
+    assert devices[2].total_bytes == system_memory().total_bytes  # it has no memory of its own
+
+
+def test_a_card_that_tells_all_ones_for_its_memory_tells_nothing() -> None:
+    driver = FakeDriver()
+    ones = SimpleNamespace(total=(1 << 64) - 1, used=(1 << 64) - 1, reserved=(1 << 64) - 1)
+    driver.nvmlDeviceGetMemoryInfo = lambda *_: ones  # type: ignore[method-assign]
+    device = discover(Calls(driver))[0]
+    assert (device.total_bytes, device.reserved_bytes, device.unified) == (None, None, False)
+    with pytest.raises(NoValue):
+        Memory(Calls(driver), device)(0)
+
+
+def test_unified_memory_is_the_machines() -> None:
+    device = discover(Calls(FakeDriver()))[2]
+    (record,) = UnifiedMemory(device)(5)
+    assert isinstance(record, GpuMemory)
+    total = system_memory().total_bytes
+    assert (record.t_ns, record.gpu) == (5, 2)
+    assert 0 < record.used_bytes < total
+
+
+@pytest.mark.parametrize(
+    ("visible", "expected"),
+    [(None, {0: 0}), ("MIG-bb", {0: 1}), ("MIG-aa,MIG-bb", {0: 0, 1: 1}), ("0", {}), ("1", {})],
+)
+def test_of_mig_instances_cuda_shows_one_unless_they_are_named(
+    visible: str | None, expected: dict[int, int]
+) -> None:
+    instances = [
+        Device(gpu, object(), uuid, "NVIDIA H200 MIG 1g.18gb", 1 << 34, 0, parent=object())
+        for gpu, uuid in enumerate(("MIG-aa11", "MIG-bb22"))
+    ]
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    assert cuda_ordinals(instances, environment) == expected

@@ -23,6 +23,10 @@ class Driver:
 
     def __init__(self) -> None:
         self.listed: dict[int, int | None] = {}
+        self.graphics: dict[int, int | None] = {}
+
+    def nvmlDeviceGetGraphicsRunningProcesses(self, _handle: Any) -> list[Any]:
+        return [SimpleNamespace(pid=pid, usedGpuMemory=used) for pid, used in self.graphics.items()]
 
     def nvmlDeviceGetComputeRunningProcesses(self, _handle: Any) -> list[Any]:
         return [SimpleNamespace(pid=pid, usedGpuMemory=used) for pid, used in self.listed.items()]
@@ -102,3 +106,51 @@ def test_a_process_that_leaves_is_written_once_with_nothing_used(proc: Path) -> 
     assert isinstance(gone, GpuProcess)
     assert (gone.pid, gone.used_bytes, gone.relation, gone.name) == (400, 0, "neighbour", "other")
     assert processes(2) == []
+
+
+class TestGraphics:
+    """Desktops and GeForce cards: processes with graphics contexts stand in a list of their own."""
+
+    def both(self, proc: Path, driver: Driver, own: set[int]) -> tuple[Processes, Processes]:
+        calls = Calls(driver)
+        compute = Processes(calls, DEVICE, lambda: own, proc)
+        return compute, Processes(calls, DEVICE, lambda: own, proc, compute=compute)
+
+    def test_a_process_in_both_lists_is_written_once_and_does_not_leave(self, proc: Path) -> None:
+        driver = Driver()
+        compute, graphics = self.both(proc, driver, {100})
+        driver.listed = {100: 3 * MIB}
+        driver.graphics = {100: 3 * MIB, 400: 2 * MIB}
+        assert relations(compute(0)) == {100: ("target", "pid")}  # type: ignore[arg-type]
+        assert relations(graphics(0)) == {400: ("neighbour", "none")}  # type: ignore[arg-type]
+        driver.graphics = {400: 2 * MIB}
+        assert graphics(1) == []
+
+    def test_a_graphics_process_that_starts_to_compute_does_not_leave(self, proc: Path) -> None:
+        driver = Driver()
+        compute, graphics = self.both(proc, driver, {100})
+        driver.graphics = {100: MIB}
+        compute(0)
+        assert relations(graphics(0)) == {100: ("target", "pid")}  # type: ignore[arg-type]
+        driver.listed = {100: 9 * MIB}
+        (record,) = compute(1)
+        assert isinstance(record, GpuProcess)
+        assert record.used_bytes == 9 * MIB
+        assert graphics(2) == []
+
+    def test_the_desktop_is_never_taken_for_the_target(self, proc: Path) -> None:
+        driver = Driver()
+        driver.graphics = {31337: 20 * MIB}  # not of this namespace, and the only one
+        _compute, graphics = self.both(proc, driver, {300})
+        assert relations(graphics(0)) == {31337: ("neighbour", "none")}  # type: ignore[arg-type]
+
+
+def test_a_list_that_grows_while_it_is_read_is_no_failure(proc: Path) -> None:
+    class Growing(Driver):
+        class NVMLError(Exception):
+            value = 7
+
+        def nvmlDeviceGetComputeRunningProcesses(self, _handle: Any) -> list[Any]:
+            raise self.NVMLError
+
+    assert Processes(Calls(Growing()), DEVICE, lambda: {100}, proc)(0) == []

@@ -152,6 +152,12 @@ def test_the_target_is_told_from_its_neighbours() -> None:
     assert set(relations.values()) == {("neighbour", "none")}
 
 
+def test_its_cost_is_counted(whole: Playback) -> None:
+    cost = whole.sampler.cost()
+    assert cost is not None
+    assert cost[0] > 1_000
+
+
 def test_it_says_that_all_is_well(whole: Playback) -> None:
     state, *_ = whole.sampler.states(whole.now)
     assert (state.source, state.state) == ("nvml", "ok")
@@ -262,3 +268,4 @@ def test_no_driver_is_one_line(error: int, word: str) -> None:
     assert word in state.reason
     assert "\n" not in state.reason
     assert sampler.drain() == []
+    assert sampler.cost() is None
