@@ -98,6 +98,7 @@ class Replay:
     Args:
         path: the recording.
         now: time on the recording's clock, ns; moved by whoever replays.
+        spend: told how long each call took then, ns, before it answers.
 
     Attributes:
         phases: ``(begin_ns, name)`` of the scenario.
@@ -112,8 +113,10 @@ class Replay:
             super().__init__(f"NVML error {value}")
             self.value = value
 
-    def __init__(self, path: Path, now: Callable[[], int]) -> None:
-        self._now = now
+    def __init__(
+        self, path: Path, now: Callable[[], int], spend: Callable[[int], None] = lambda _ns: None
+    ) -> None:
+        self._now, self._spend = now, spend
         self.phases: list[tuple[int, str]] = []
         self.override: dict[str, Callable[..., Any]] = {}
         self._constants: dict[str, int] = {}
@@ -153,6 +156,7 @@ class Replay:
         if not lines:
             raise self.NVMLError(2)
         line = lines[max(at, 0)]
+        self._spend(line["d"])
         if name == "nvmlDeviceGetSamples":
             samples = _samples(lines[: max(at, 0) + 1], arguments[2])
             if not samples:

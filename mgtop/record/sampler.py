@@ -79,7 +79,7 @@ class Sampler(ABC):
             )
             for reading, why in failing
         ]
-        living = [reading for reading in self.readings if not reading.gone]
+        living = [reading for reading in self.readings if reading.wanted]
         if living and all(reading.lost for reading in living):
             reasons = sorted({reading.lost for reading in living if reading.lost})
             lines[0] = self._state(now_ns, "failed", "; ".join(reasons))

@@ -29,8 +29,10 @@ class Memory:
         """Read once; see the class."""
         used = int(self._calls("nvmlDeviceGetMemoryInfo", *self._arguments).used)
         total = self._device.total_bytes
-        if not 0 <= used <= (MOST_BYTES if total is None else total):
-            raise NoValue("more used than there is")  # all ones: not told
+        if used >= MOST_BYTES:  # all ones, as some drivers say it
+            raise MetricGone("the driver does not tell it")
+        if total is not None and used > total:
+            raise NoValue("more used than there is")
         if not self._news.is_news("used", used, now_ns):
             return []
         return [GpuMemory(t_ns=now_ns, gpu=self._device.gpu, used_bytes=used)]

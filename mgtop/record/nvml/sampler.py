@@ -33,6 +33,7 @@ class NvmlSampler(Sampler):
         target_pids: pids of the target's tree, as this process sees them.
         target_environment: the target's environment, for its CUDA ordinals.
         clock: ``CLOCK_MONOTONIC`` in ns.
+        wall: Unix time in ns, which the driver's samples bear.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class NvmlSampler(Sampler):
         target_pids: Callable[[], Collection[int]] = tuple,
         target_environment: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], int] = time.monotonic_ns,
+        wall: Callable[[], int] = time.time_ns,
     ) -> None:
         super().__init__("nvml", clock)
+        self._wall = wall
         self.calls = Calls(module, clock)
         self.devices: list[Device] = []
         self.driver: str | None = None
@@ -127,7 +130,7 @@ class NvmlSampler(Sampler):
             return Reading(name, gpu, read, rate.wanted_ns, rate.share, **options)
 
         memory = UnifiedMemory(device) if device.unified else Memory(calls, device)
-        ring = reading("ring", Ring(calls, device, poll))
+        ring = reading("ring", Ring(calls, device, poll, self._wall, monotonic=self._clock))
         gpm = Gpm(calls, device)
         return [
             reading("memory", memory),

@@ -10,7 +10,7 @@ from mgtop.record.nvml.calls import Calls
 from mgtop.record.nvml.devices import Device, cuda_ordinals, discover
 from mgtop.record.nvml.readings import Memory
 from mgtop.record.nvml.unified import UnifiedMemory
-from mgtop.record.schedule import NoValue
+from mgtop.record.schedule import MetricGone
 from mgtop.wire.records import GpuMemory
 
 
@@ -123,7 +123,7 @@ def test_a_card_that_tells_all_ones_for_its_memory_tells_nothing() -> None:
     driver.nvmlDeviceGetMemoryInfo = lambda *_: ones  # type: ignore[method-assign]
     device = discover(Calls(driver))[0]
     assert (device.total_bytes, device.reserved_bytes, device.unified) == (None, None, False)
-    with pytest.raises(NoValue):
+    with pytest.raises(MetricGone, match="does not tell"):
         Memory(Calls(driver), device)(0)
 
 

@@ -51,7 +51,12 @@ class Playback:
         self.now = 0
         self.driver = Replay(TRAFFIC, lambda: self.now)
         self.now = self.driver.begin_ns
-        self.sampler = NvmlSampler(self.driver, target_pids, clock=lambda: self.now)
+        self.sampler = NvmlSampler(
+            self.driver,
+            target_pids,
+            clock=lambda: self.now,
+            wall=lambda: self.now + self.driver.wall_offset_ns,
+        )
         self.records: list[Record] = []
 
     def open(self) -> Playback:
