@@ -43,7 +43,8 @@ class Bars:
         top: value at the upper edge of the chart.
         target: value of a dotted line behind the bars.
         limit: bars in rows from this value on have the band ``over``.
-        flagged: columns that are late frames: a line from top to bottom, band ``tail``.
+        late: columns of a late frame's time: their bars have the band ``tail``.
+        flagged: columns where late frames end: a line from top to bottom, band ``tail``.
         marked: columns that somebody marked: likewise, band ``mark``.
         show_flagged: the bars of flagged columns are what is late, and stay to be seen.
     """
@@ -53,6 +54,7 @@ class Bars:
     part: Sequence[float | None] | None = None
     target: float | None = None
     limit: float | None = None
+    late: Collection[int] = field(default_factory=frozenset)
     flagged: Collection[int] = field(default_factory=frozenset)
     marked: Collection[int] = field(default_factory=frozenset)
     show_flagged: bool = False
@@ -79,7 +81,13 @@ def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
         bar = "over" if is_over else "bar"
         empty = (glyphs.target, "target") if row == target else (" ", "empty")
         cells = [
-            _cell(levels[column] - base, parts[column] - base, bar, empty, glyphs)
+            _cell(
+                levels[column] - base,
+                parts[column] - base,
+                "tail" if column in bars.late else bar,
+                empty,
+                glyphs,
+            )
             for column in range(columns)
         ]
         if row == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +11,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from mgtop.session.marks import append_mark
-from mgtop.session.stop import NotLive, request_stop
+from mgtop.session.stop import CannotStop, NotLive, request_stop
 from mgtop.view.feed import Feed
 from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
 from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
@@ -28,6 +29,7 @@ class MgtopApp(App[Leaving]):
         folder: the session's.
         fps: drawings per second.
         readonly: no marks, no stopping.
+        feed: where records come from; the folder's log unless told.
     """
 
     TITLE = "mgtop"
@@ -37,12 +39,18 @@ class MgtopApp(App[Leaving]):
         Binding("ctrl+c", "interrupt", priority=True, show=False),
     ]
 
-    def __init__(self, folder: Path, fps: float = DEFAULT_FPS, readonly: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        fps: float = DEFAULT_FPS,
+        readonly: bool = False,
+        feed: Feed | None = None,
+    ) -> None:
         self._own_themes = load_all()  # Textual asks for their colours at once
         super().__init__()
         self.folder = folder
         self.readonly = readonly
-        self.feed = Feed(folder)
+        self.feed = feed or Feed(folder)
         ascii_only = bool(os.environ.get("MGTOP_ASCII"))
         self.live = LiveScreen(self.feed, fps, readonly, ascii_only)
         self._interrupted = False
@@ -87,9 +95,11 @@ class MgtopApp(App[Leaving]):
             return
         if choice != "leave":
             try:
-                request_stop(self.folder, target=choice == "stop_target")
-            except NotLive as error:
+                with contextlib.suppress(NotLive):  # it has ended meanwhile
+                    request_stop(self.folder, target=choice == "stop_target")
+            except CannotStop as error:
                 self.live.say(str(error))
+                return
         self.exit(choice)
 
     def action_interrupt(self) -> None:

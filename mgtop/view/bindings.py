@@ -23,8 +23,8 @@ LIVE_KEYS: tuple[Key, ...] = (
     Key("question_mark,f1,h", "app.help", "? help", "this page", in_footer=True),
     Key("q", "app.leave", "q quit", "leave; asks what becomes of recording and target", True),
     Key("space", "pause", "space pause", "hold the view still; recording goes on", True),
-    Key("m", "app.mark", "m mark", "mark this moment", True, True),
-    Key("M", "app.mark_note", "", "mark this moment with a note", False, True),
+    Key("m", "app.mark", "m mark", "mark this moment; M: with a note", True, True),
+    Key("M", "app.mark_note", writes=True),
     Key(
         "s",
         "app.snapshot",

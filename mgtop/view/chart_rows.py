@@ -50,6 +50,16 @@ def flags_of(view: LiveView, window: Window) -> dict[int, TailMark]:
     return found
 
 
+def late_columns(view: LiveView, window: Window) -> set[int]:
+    """Columns in which a late frame was waited for."""
+    columns: set[int] = set()
+    for mark in view.tails:
+        first = (mark.begin_ns - window.begin_ns) // window.step_ns
+        last = (mark.t_ns - 1 - window.begin_ns) // window.step_ns
+        columns.update(range(max(0, first), min(window.width - 1, last) + 1))
+    return columns
+
+
 def marked_columns(view: LiveView, window: Window) -> list[int]:
     """Columns with marks in them."""
     columns = (window.column(t_ns) for t_ns in view.marks_ns)

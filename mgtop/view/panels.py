@@ -32,13 +32,15 @@ def charts_of(
     width: int,
     flagged: Collection[int] = frozenset(),
     marked: Collection[int] = frozenset(),
+    late: Collection[int] = frozenset(),
 ) -> list[Chart]:
     """Inter-frame interval, GPU memory, GPU and CPU utilisation, in ``width`` columns each.
 
-    ``flagged`` and ``marked`` are columns with a line through all charts.
+    ``flagged`` and ``marked`` are columns with a line through all charts; ``late`` those in
+    which a late frame was waited for.
     """
     charts = []
-    for chart in (_interval(view), _memory(view), _gpu(view), _cpu(view)):
+    for chart in (_interval(view, late), _memory(view), _gpu(view), _cpu(view)):
         if chart.bars is None:
             charts.append(chart)
             continue
@@ -57,7 +59,7 @@ def _padded(values: Sequence[float | None], width: int) -> list[float | None]:
     return [*values, *[None] * (width - len(values))]
 
 
-def _interval(view: LiveView) -> Chart:
+def _interval(view: LiveView, late: Collection[int]) -> Chart:
     series = view.series.get("interval")
     title = "interval ms"
     if series is None or series.last is None:
@@ -72,7 +74,7 @@ def _interval(view: LiveView) -> Chart:
     if target is not None:
         figures.append(f"target {ms(target)} ┄")
     figures.append(f"every emit ({count} frames)" if count and count > 1 else "every emit")
-    bars = Bars(series.high, top=top, target=target, limit=target, show_flagged=True)
+    bars = Bars(series.high, top=top, target=target, limit=target, late=late, show_flagged=True)
     return Chart(title, figures, bars)
 
 

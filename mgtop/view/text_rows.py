@@ -47,7 +47,7 @@ class Status:
     """Damaged places of the log."""
     recorder_lost: bool = False
     message: str = ""
-    """Something just done, as "mark set"."""
+    """Something just done, as "marked": it takes the place of the keys for a while."""
 
 
 def header_rows(view: LiveView, status: Status, width: int, height: int) -> Rows:
@@ -90,8 +90,6 @@ def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
         pieces.append((f"  {bad} malformed", "warn"))
     if status.pace:
         pieces.append((f"  {status.pace}", "warn"))
-    if status.message:
-        pieces.append((f"  {status.message}", "strong"))
     return line(width, pieces)
 
 
@@ -146,8 +144,9 @@ def readout_rows(view: LiveView, width: int, height: int) -> Rows:
     one += [(f"{gap} first frame " if width >= ROOMY else "  first ", "dim")]
     one += [(ms(first.p50), "strong")]
     if first.preprocess_p50 is not None:
-        sampling = "sampling" if width >= ROOMY else "sampl."
-        split = f" = {ms(first.preprocess_p50)} pre + {ms(first.sampling_p50)} {sampling}"
+        split = f" = {ms(first.preprocess_p50)} pre + {ms(first.sampling_p50)}"
+        if width >= ROOMY:
+            split += " sampling"
         one.append((split, "dim"))
     two: list[Piece] = [(" fps ", "dim"), (number(summary.fps), "strong")]
     if playout.target_fps:
@@ -161,14 +160,15 @@ def readout_rows(view: LiveView, width: int, height: int) -> Rows:
     return [line(width, one), line(width, two)][:height]
 
 
-def key_row(view: LiveView, keys: str, width: int) -> list[Run]:
-    """The most used keys, and at the right what mgtop itself costs."""
+def key_row(view: LiveView, status: Status, keys: str, width: int) -> list[Run]:
+    """The most used keys or what was just done, and at the right what mgtop itself costs."""
     cost = view.summary.observer.cpu_percent
     own = "" if cost is None else f"  mgtop {cost:.1f} %{' CPU' if width >= ROOMY else ''} "
     left = width - cell_len(own)
-    if left <= cell_len(keys):
+    text, band = (status.message, "strong") if status.message else (keys, "key")
+    if left <= cell_len(text):
         own, left = "", width
-    runs = line(left, [(f" {keys}", "key")])
+    runs = line(left, [(f" {text}", band)])
     return [*runs, Run(own, "dim")] if own else runs
 
 

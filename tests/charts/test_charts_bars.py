@@ -44,6 +44,12 @@ def test_a_late_bar_is_still_to_be_seen_where_it_is_the_point() -> None:
     assert bands(bars, 2) == [["empty", "tail", "tail"], ["bar", "tail", "tail"]]
 
 
+def test_bars_of_a_late_frames_time_have_its_band() -> None:
+    bars = Bars([16.0, 16.0, 4.0], top=16, late={0, 1}, flagged={1}, limit=8.0, show_flagged=True)
+    assert picture(bars, 2) == ["██ ", "██▄"]
+    assert bands(bars, 2) == [["tail", "tail", "empty"], ["tail", "tail", "bar"]]
+
+
 def test_a_tail_is_seen_before_a_mark() -> None:
     bars = Bars([None, None], top=16, flagged={0}, marked={0, 1})
     assert bands(bars, 1) == [["tail", "mark"]]

@@ -90,7 +90,7 @@ class Help(ModalScreen[None]):
         """The list of keys, from the same data that makes them work."""
         lines = [f"{keys:<14} {text}" for keys, text in help_lines()]
         with VerticalScroll(classes="dialog"):
-            yield Static("\n".join([*lines, "", *legend()]), markup=False)
+            yield Static("\n".join([*lines, *legend()]), markup=False)
 
     def action_close(self) -> None:
         """Back to the live screen."""
@@ -103,8 +103,8 @@ def legend() -> list[str]:
     causes = "  ".join(f"{cause.letter} {cause.name}" for cause in by_letter)
     late = "A late frame is a line through all charts, with the letter of its cause:"
     texts = (
-        "A column shows the largest value of its time; a gap, or n/a, is not known and never 0.",
-        "█ the target (GPU %: lowest)  ░ all (GPU %: highest)  ▲ off the scale",
+        "A column shows the largest value of its time; a gap is not known.",
+        "█ target (GPU %: lowest)  ░ all (GPU %: highest)  ▲ off the scale",
         f"{late} {causes}  ? unexplained  ! not judged yet  ▾ a mark",
     )
     return [line for text in texts for line in textwrap.wrap(text, HELP_WIDTH)]

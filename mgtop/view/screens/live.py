@@ -16,7 +16,7 @@ from mgtop.charts import ASCII, BLOCKS, steps, window_end
 from mgtop.charts.bars import Run
 from mgtop.view.bindings import LIVE_KEYS, footer
 from mgtop.view.canvas import Canvas
-from mgtop.view.chart_rows import chart_rows, flags_of, marked_columns
+from mgtop.view.chart_rows import chart_rows, flags_of, late_columns, marked_columns
 from mgtop.view.feed import Feed
 from mgtop.view.layout import SMALLEST_HEIGHT, SMALLEST_WIDTH, lay_out
 from mgtop.view.pace import Pace
@@ -179,20 +179,26 @@ class LiveScreen(Screen[None]):
             return tiny_rows(view, width, height)
         window = self._window
         assert window is not None
-        flagged, marked = frozenset(flags_of(view, window)), frozenset(marked_columns(view, window))
-        charts = charts_of(view, width, flagged, marked)
+        charts = charts_of(
+            view,
+            width,
+            flagged=frozenset(flags_of(view, window)),
+            marked=frozenset(marked_columns(view, window)),
+            late=late_columns(view, window),
+        )
         self.selected = self._still_there(view)
         layout = lay_out(
             height, [chart.bars is not None for chart in charts], self.selected is not None
         )
-        rows = header_rows(view, self._status(), width, layout.header)
+        status = self._status()
+        rows = header_rows(view, status, width, layout.header)
         rows += chart_rows(view, window, charts, layout.charts, self._glyphs, self.selected)
         rows += readout_rows(view, width, layout.readouts)
         self._page_top = len(rows) + 1
         tails, self._page = tail_rows(view, layout.tails, width, self.selected)
         rows += tails
         rows += detail_rows(self.selected, width, layout.detail)
-        rows.append(key_row(view, footer(self.readonly), width))
+        rows.append(key_row(view, status, footer(self.readonly), width))
         return rows[: height - 1] + rows[-1:]
 
     def _still_there(self, view: LiveView) -> TailMark | None:

@@ -1,0 +1,112 @@
+"""The log on its way to the screen, while it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.synthetic import Options, Session
+from mgtop.session.lock import SessionLock
+from mgtop.session.marks import append_mark
+from mgtop.session.writer import LogWriter
+from mgtop.view.feed import RECENT_NS, Feed
+
+S = 1_000_000_000
+START = 1_000 * S
+
+
+class Recording:
+    """A session that grows as told; the clock stands at its end."""
+
+    def __init__(self, folder: Path, options: Options | None = None) -> None:
+        self.now_ns = START
+        self.session = Session(options or Options(), START, 1_796_000_000 * S)
+        self.writer = LogWriter(folder)
+
+    def go_on(self, seconds: float) -> None:
+        self.now_ns += round(seconds * S)
+        self.writer.append(self.session.until(self.now_ns))
+
+    def end(self) -> None:
+        self.writer.append(self.session.end(self.now_ns))
+
+
+def read_all(feed: Feed) -> int:
+    count = feed.poll()
+    while not feed.caught_up:
+        count += feed.poll()
+    return count
+
+
+def test_a_growing_session(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    with SessionLock(tmp_path):
+        feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+        assert read_all(feed) == 0
+        recording.go_on(5)
+        assert read_all(feed) > 100
+        assert feed.live
+        assert feed.now_ns() == START + 5 * S
+        frames = feed.model.summary().requests[0].frames
+        recording.go_on(5)
+        assert read_all(feed) > 100
+        assert feed.model.summary().requests[0].frames > frames
+        recording.end()
+        read_all(feed)
+    assert not feed.live
+    assert not feed.recorder_lost
+    assert feed.model.view(recording.now_ns, START, START + 10 * S, 10).state == "ended"
+
+
+def test_a_recorder_that_dies_is_noticed(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    with SessionLock(tmp_path):
+        feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+        recording.go_on(2)
+        read_all(feed)
+    assert not feed.recorder_lost
+    recording.now_ns += 2 * S  # looked at once a second
+    feed.poll()
+    feed.poll()
+    assert feed.recorder_lost
+    assert not feed.live
+
+
+def test_a_recorded_session_stands_at_its_end(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.go_on(10)
+    recording.end()
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns + 1_000 * S)
+    read_all(feed)
+    assert not feed.live
+    assert feed.now_ns() == recording.now_ns
+
+
+def test_marks_reach_the_model(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.go_on(4)
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+    read_all(feed)
+    append_mark(tmp_path, START + 3 * S, "scene change")
+    assert feed.poll() == 1
+    view = feed.model.view(recording.now_ns, START, START + 5 * S, 5)
+    assert view.marks_ns == [START + 3 * S]
+
+
+def test_only_the_last_half_minute_is_kept(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.go_on(100)
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+    total = read_all(feed)
+    oldest = min(record.t_ns for record in feed.recent)
+    assert oldest >= START + 100 * S - RECENT_NS - S
+    assert len(feed.recent) < total / 2
+
+
+def test_a_long_log_is_read_piece_by_piece(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    for _ in range(120):
+        recording.go_on(1)
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+    assert feed.poll(budget_ns=-1) > 0
+    assert not feed.caught_up
+    assert feed.now_ns() < recording.now_ns
