@@ -130,13 +130,15 @@ class Span:
                 cpu_ns = min(thread.cpu_ns - cpu_ns, duration_ns)
                 if thread.run_delay_ns is None or delay_ns is None:
                     message = pack.SPAN_CPU_LAYOUT.pack(
-                        thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns
-                    )
+                        thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns,
+                        thread.cpu_ns,
+                    )  # fmt: skip
                 else:
                     delay_ns = min(thread.run_delay_ns - delay_ns, duration_ns)
                     message = pack.SPAN_FULL_LAYOUT.pack(
-                        thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns, delay_ns
-                    )
+                        thread.who, t_ns, seq, number, index, name, duration_ns, cpu_ns, delay_ns,
+                        thread.cpu_ns, thread.run_delay_ns,
+                    )  # fmt: skip
             out.put(message, t_ns, seq)
             if error is not None and request is not None and is_out_of_memory(error):
                 request.failed(error)

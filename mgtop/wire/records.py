@@ -137,7 +137,9 @@ class Span(Event, frozen=True, tag=8):
     """A named piece of work that ended at ``t_ns`` and took ``duration_ns``.
 
     ``index`` is the frame that the work was for (−1: not known). ``cpu_ns`` and
-    ``run_delay_ns`` are the thread's, over the span alone; absent for short spans.
+    ``run_delay_ns`` are the thread's, over the span alone; ``thread_cpu_ns`` and
+    ``thread_delay_ns`` are its totals at the span's end, so that what it did between two
+    spans is known as well. All are absent for short spans.
     """
 
     request: int
@@ -146,6 +148,8 @@ class Span(Event, frozen=True, tag=8):
     duration_ns: int
     cpu_ns: int | None = None
     run_delay_ns: int | None = None
+    thread_cpu_ns: int | None = None
+    thread_delay_ns: int | None = None
 
 
 class Load(Event, frozen=True, tag=9):

@@ -73,14 +73,17 @@ FIXED: list[tuple[pack.Layout, type[records.Event], dict[str, st.SearchStrategy[
     (
         pack.SPAN_CPU_LAYOUT,
         records.Span,
-        {"request": U32, "index": I32, "name": U16, "duration_ns": U64, "cpu_ns": U64},
+        {
+            "request": U32, "index": I32, "name": U16, "duration_ns": U64, "cpu_ns": U64,
+            "thread_cpu_ns": U64,
+        },
     ),
     (
         pack.SPAN_FULL_LAYOUT,
         records.Span,
         {
             "request": U32, "index": I32, "name": U16, "duration_ns": U64, "cpu_ns": U64,
-            "run_delay_ns": U64,
+            "run_delay_ns": U64, "thread_cpu_ns": U64, "thread_delay_ns": U64,
         },
     ),
 ]  # fmt: skip

@@ -58,6 +58,19 @@ def test_a_long_span_carries_the_times_of_its_thread(probed: Any) -> None:
     assert asleep.cpu_ns < 5e6
     assert short.duration_ns < 1e6
     assert (short.cpu_ns, short.run_delay_ns) == (None, None)
+    assert (short.thread_cpu_ns, short.thread_delay_ns) == (None, None)
+
+
+def test_what_a_thread_did_between_two_long_spans_is_known(probed: Any) -> None:
+    with probe.span("forward"):
+        burn(0.002)
+    burn(0.02)
+    with probe.span("forward"):
+        burn(0.002)
+    before, after = probed.read(Span)
+    between = after.thread_cpu_ns - after.cpu_ns - before.thread_cpu_ns
+    assert 19.5e6 <= between <= 40e6
+    assert after.thread_delay_ns >= before.thread_delay_ns + after.run_delay_ns
 
 
 def test_a_first_reading_that_is_old_is_not_used(probed: Any) -> None:
