@@ -35,7 +35,7 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         slack_ms=None if slack is None else slack / 1e6,
         recording=about.end is None,
         summary=summary,
-        series={key: store.columns(key, begin_ns, end_ns, columns) for key in keys},
+        series={key: store.columns(key, begin_ns, end_ns, columns, now_ns) for key in keys},
         tails=tails_in(summary.tails.frames, about.start_ns, begin_ns, end_ns, longest_ms),
         marks_ns=sorted(mark.t_ns for mark in model.marks if begin_ns <= mark.t_ns < end_ns),
         begin_ns=begin_ns,

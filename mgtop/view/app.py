@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.theme import BUILTIN_THEMES
 
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import CannotStop, NotLive, request_stop
@@ -47,7 +48,8 @@ class MgtopApp(App[Leaving]):
         feed: Feed | None = None,
     ) -> None:
         self._own_themes = load_all()  # Textual asks for their colours at once
-        super().__init__()
+        # Without colours Textual draws in true-colour greys, unless colours are the terminal's.
+        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.folder = folder
         self.readonly = readonly
         self.feed = feed or Feed(folder)
@@ -56,9 +58,9 @@ class MgtopApp(App[Leaving]):
         self._interrupted = False
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Colours of the bands, for Textual's own themes."""
+        """What a theme may lack: the bands, and what Textual wants in terminals' own colours."""
         default = next(theme for theme in self._own_themes if theme.name == DEFAULT)
-        return dict(default.variables)
+        return {**BUILTIN_THEMES["ansi-dark"].variables, **default.variables}
 
     def on_mount(self) -> None:
         """Open the live screen."""

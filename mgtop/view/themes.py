@@ -82,6 +82,7 @@ def load(path: Path) -> Theme:
     return Theme(
         name=name,
         dark=data["dark"],
+        ansi=colors["background"].startswith("ansi_"),  # else they would become true colours
         variables={f"band-{band}": color for band, color in bands.items()},
         primary=colors["primary"],
         background=colors["background"],

@@ -110,3 +110,15 @@ def test_a_long_log_is_read_piece_by_piece(tmp_path: Path) -> None:
     assert feed.poll(budget_ns=-1) > 0
     assert not feed.caught_up
     assert feed.now_ns() < recording.now_ns
+
+
+def test_ages_count_from_now_and_not_from_the_edge_of_the_window(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.go_on(10)
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+    read_all(feed)
+    series = feed.model.view(recording.now_ns, START, START + 17 * S, 17).series
+    for key in ("cpu_system", "gpu:0", "vram:0"):
+        assert series[key].age_ns is not None
+        assert series[key].age_ns < S
+        assert not series[key].stale
