@@ -6,13 +6,13 @@ python -m benchmarks.truth.demo_clock --emits FILE [--nice N] -- DEMO OPTIONS…
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.truth.generators import set_priority
 from benchmarks.truth.truth import Emit, TruthFile
 from mgtop.demo.__main__ import main as demo
 from mgtop.probe import Request
@@ -41,8 +41,7 @@ def main() -> int:
     parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("demo", nargs=argparse.REMAINDER)
     options: Any = parser.parse_args()
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, options.nice)
+    set_priority(options.nice)
     note_emits(TruthFile(options.emits))
     return demo([word for word in options.demo if word != "--"])
 

@@ -199,6 +199,14 @@ class TextLog:
         self._file.write(f"[req {self._request}] T+{at} {text}\n")
 
 
+def set_priority(nice: int) -> None:
+    """Priority in the session's group of processes, and of that group beside the others."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    with contextlib.suppress(OSError):  # a kernel that does not group
+        Path("/proc/self/autogroup").write_text(str(nice))
+
+
 def until(end: float) -> Iterator[int]:
     """Count until a time."""
     number = 0
@@ -275,8 +283,7 @@ def main() -> None:
     options = options_of()
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, options.nice)
+    set_priority(options.nice)
     torch.set_num_threads(1)
     tools = Tools(options.fault)
     truth = TruthFile(options.truth)

@@ -59,7 +59,10 @@ def strike_at_random(
 @contextmanager
 def hogs(core: int, nice: int) -> Iterator[Act]:
     """Busy processes on one core, stopped but while they strike."""
-    started = [subprocess.Popen([sys.executable, "-c", _HOG]) for _ in range(HOGS)]
+    # Each in a session of its own: the kernel shares a core out among sessions.
+    started = [
+        subprocess.Popen([sys.executable, "-c", _HOG], start_new_session=True) for _ in range(HOGS)
+    ]
 
     def act(seconds: float) -> None:
         for hog in started:
@@ -74,6 +77,8 @@ def hogs(core: int, nice: int) -> Iterator[Act]:
             os.sched_setaffinity(hog.pid, {core})
             with contextlib.suppress(PermissionError):
                 os.setpriority(os.PRIO_PROCESS, hog.pid, nice)
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{hog.pid}/autogroup").write_text(str(nice))
         yield act
     finally:
         for hog in started:

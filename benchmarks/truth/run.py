@@ -39,6 +39,7 @@ ROOT = Path(__file__).parents[2]
 TRUTH_FILES = ("truth.jsonl", "emits.jsonl", "strikes.jsonl", "witness.jsonl")
 NICE = -15
 """Priority of the generators: others who use the machine are no part of the experiment."""
+DEMO_LOADS_S = 7
 MOST_CORES = 1.2
 """A run during which other programs took more than this, on average, is run once more."""
 
@@ -117,7 +118,8 @@ def run_once(cell: Cell, folder: Path) -> float:
     if cell.level == "observe":
         environment["MGTOP_PROBE"] = "off"
     command = [
-        sys.executable, "-m", "mgtop", "run", "--headless", "--out", str(folder / "session"), "--",
+        sys.executable, "-m", "mgtop", "run", "--headless", "--out", str(folder / "session"),
+        *(["--seconds", str(cell.seconds + DEMO_LOADS_S)] if is_demo(cell) else []), "--",
         *command_of(cell, folder, outside, core),
     ]  # fmt: skip
     witness = Witness(TruthFile(folder / "witness.jsonl"))
@@ -143,10 +145,15 @@ def run_once(cell: Cell, folder: Path) -> float:
     return witness.mean_cores
 
 
+def is_demo(cell: Cell) -> bool:
+    """Whether it is the bundled demo, which runs until it is stopped."""
+    return cell.character in DEMO_CHARACTERS
+
+
 def command_of(cell: Cell, folder: Path, outside: str | None, core: int) -> list[str]:
     """The generator's command line."""
     python = [sys.executable, "-m"]
-    if cell.character in DEMO_CHARACTERS:
+    if is_demo(cell):
         return [
             *python, "benchmarks.truth.demo_clock", "--emits", str(folder / "emits.jsonl"),
             "--nice", str(NICE), "--", *demo_options(cell, folder),
@@ -176,10 +183,11 @@ def demo_options(cell: Cell, folder: Path) -> list[str]:
         "--seed", str(cell.seed), "--truth", str(folder / "truth.jsonl"),
         "--out", str(folder / "videos"), "--device", "cpu",
     ]  # fmt: skip
-    for fault in cell.faults:
-        ms = 1.3 * (10 / 1.3) ** draw.random() * DEMO_MS[block]
-        period = max(1.2, 0.012 * ms)
-        words += ["--fault", f"{fault}:every={period * len(cell.faults) / 2:.1f}s,ms={ms:.0f}"]
+    sizes = {fault: 1.3 * (10 / 1.3) ** draw.random() * DEMO_MS[block] for fault in cell.faults}
+    # One strike after some ten quiet emits, and each fault as often as any other.
+    period_s = sum(sizes.values()) / 1e3 + len(sizes) * 10 * DEMO_MS[block] / 1e3
+    for fault, ms in sizes.items():
+        words += ["--fault", f"{fault}:every={period_s:.1f}s,ms={ms:.0f}"]
     return words
 
 

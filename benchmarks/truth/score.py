@@ -3,7 +3,7 @@
 Every emit whose interval was struck is judged, and so is every late frame that nothing struck.
 Only the truth decides what should have been found: the usual interval is the median of the
 emits that nothing struck, and an emit should be a late frame where its interval, as the
-generator measured it, breaks the rule (over 2 × that median, and over it by 8 ms).
+generator measured it, breaks the rule (over 2 × that median, and over it by 8 ms) clearly.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from benchmarks.truth.truth import Emit, Outside, Strike, Truth
 
 RATIO, FLOOR_MS = 2.0, 8.0
 """The rule for late frames (the documented default)."""
+DOUBT = 0.05
+"""Intervals within this share of the rule are not judged: the usual interval of the whole run
+and that of the recent past differ by as much."""
 WARMUP_EMITS = 2
 NEAR = 0.25
 """A time explained is right within this share of the time injected."""
@@ -157,8 +160,8 @@ def judge(truth: Truth, report: Mapping[str, Any], character: str, level: str) -
             if not strikes:
                 emits += 1
                 frames += interval.emit.count
-                if tail is None:
-                    continue
+            if tail is None and (not strikes or not _is_late(interval.ms, usual)):
+                continue
             judged.append(_judged(interval, request, strikes, usual, tail, truth, character, level))
     return RunScore(judged, emits, frames)
 
@@ -184,6 +187,11 @@ def _felt(interval: _Interval, request: str, strikes: Sequence[Strike]) -> list[
         if everybodys or (strike.request, strike.emit) == (request, interval.emit.emit):
             felt.append(strike)
     return felt
+
+
+def _is_late(interval_ms: float, usual_ms: float) -> bool:
+    margin = 1 + DOUBT
+    return interval_ms > margin * RATIO * usual_ms and (interval_ms > usual_ms + margin * FLOOR_MS)
 
 
 def _usual_ms(intervals: Sequence[_Interval]) -> float | None:
@@ -219,7 +227,7 @@ def _judged(
         injected_ms=dict(injected),
         interval_ms=interval.ms,
         usual_ms=usual_ms,
-        should=bool(faults) and interval.ms > RATIO * usual_ms and excess_ms > FLOOR_MS,
+        should=bool(faults) and level != "observe" and _is_late(interval.ms, usual_ms),
         cause=None if tail is None else tail["cause"],
         explained_ms=(
             {} if tail is None else {c["name"]: c["explained_ms"] for c in tail["causes"]}
@@ -250,8 +258,13 @@ def is_right(judged: Judged) -> bool:
 
 
 def is_right_set(judged: Judged) -> bool:
-    """Whether exactly the causes of both faults are named."""
-    return set(judged.explained_ms) == {CAUSES[fault] for fault in judged.faults}
+    """Whether exactly the causes of both faults are named.
+
+    Where other programs took cores meanwhile, ``cpu_contention`` beside them is true as well.
+    """
+    right = {CAUSES[fault] for fault in judged.faults}
+    also = {"cpu_contention"} if judged.disturbed else set()
+    return right <= set(judged.explained_ms) <= right | also
 
 
 def is_near(judged: Judged) -> bool:
