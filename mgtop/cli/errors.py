@@ -24,6 +24,7 @@ INTERNAL = 70
 INTERRUPTED = 130
 
 _CODES = {
+    "CannotStop": USAGE,
     "ConfigError": USAGE,
     "GateError": USAGE,
     "SessionNotFound": USAGE,

@@ -13,20 +13,22 @@ from mgtop.config.structs import RunConfig
 Differences = dict[str, tuple[Any, Any]]
 """Dotted keys, each with the value before and after; None: not given."""
 
-_OWN = ("name", "baseline")
+_OWN = ("name", "baseline", "gate", "fallback", "smoke")
+"""What does not change how the program runs, nor what is measured of it."""
 
 
 def differences(base: RunConfig, config: RunConfig) -> Differences:
     """The keys in which two configurations differ, with both values.
 
-    ``name`` and ``baseline`` do not count: every round has its own.
+    ``name`` and ``baseline`` do not count (every round has its own), nor do gates, fallbacks
+    and the smoke test, which change neither the run nor its figures.
     """
     before = dict(_flatten(msgspec.to_builtins(base)))
     after = dict(_flatten(msgspec.to_builtins(config)))
     return {
         key: (before.get(key), after.get(key))
         for key in {**before, **after}
-        if key not in _OWN and before.get(key) != after.get(key)
+        if key.split(".")[0] not in _OWN and before.get(key) != after.get(key)
     }
 
 

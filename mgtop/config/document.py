@@ -73,7 +73,7 @@ def parse(text: str, name: str, key: str = "") -> tuple[Any, dict[str, int]]:
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=_loader())
+        node = yaml.compose(text, Loader=loader())
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(error, name) from None
     except yaml.reader.ReaderError as error:
@@ -95,8 +95,8 @@ def scalar(text: str, name: str, key: str) -> Any:
     """
     import yaml
 
-    loader: Any = _loader()("")
-    tag = loader.resolve(yaml.ScalarNode, text, (True, False))
+    resolver: Any = loader()("")
+    tag = resolver.resolve(yaml.ScalarNode, text, (True, False))
     return _plain(tag, text, name, None, key)
 
 
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
 
 
 @functools.cache
-def _loader() -> type[yaml.SafeLoader]:
+def loader() -> type[yaml.SafeLoader]:
     """PyYAML's safe loader with the scalars of YAML 1.2, dates and merge keys left as text."""
     import yaml
 

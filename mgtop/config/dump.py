@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mgtop.config.document import SCALARS, TAG
 
-_LINE_ENDS = re.compile("[\x85\u2028\u2029\ufeff]")
-"""What YAML 1.1 takes for line ends, or drops, wherever it is not escaped."""
+if TYPE_CHECKING:
+    import yaml
+
+_LINE_ENDS = re.compile("[\n\r\t\x85\u2028\u2029\ufeff]")
+"""What ends a line for YAML 1.1, or is dropped there, wherever it is not escaped."""
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:
     """A YAML document; text that some reader would take for something else is quoted."""
+    import yaml
+
+    text: str = yaml.dump(dict(data), Dumper=_dumper(), sort_keys=False, allow_unicode=True)
+    return text
+
+
+def to_flow(value: Any, quotes: str | None = None) -> str:
+    """One value as it is written within a line; a text with ``quotes`` in these, if it can be."""
+    import yaml
+
+    text: str = yaml.dump(
+        [value],
+        Dumper=_dumper(),
+        default_flow_style=True,
+        default_style=quotes if isinstance(value, str) else None,
+        sort_keys=False,
+        allow_unicode=True,
+        width=1 << 30,
+    )
+    return text.strip()[1:-1]
+
+
+@functools.cache
+def _dumper() -> type[yaml.SafeDumper]:
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -27,5 +55,4 @@ def to_yaml(data: Mapping[str, Any]) -> str:
     Dumper.add_representer(str, text_node)
     for kind, pattern, first in SCALARS:
         Dumper.add_implicit_resolver(TAG + kind, pattern, list(first))
-    text: str = yaml.dump(dict(data), Dumper=Dumper, sort_keys=False, allow_unicode=True)
-    return text
+    return Dumper

@@ -25,9 +25,11 @@ __all__ = [
     "differences",
     "given_keys",
     "load_config",
+    "located",
 ]
 
 DEFAULT_FILE = "mgtop.yaml"
+_COMMAND_LINE = "command line"
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
@@ -49,7 +51,7 @@ def build_config(data: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunC
     Raises:
         ConfigError: with what is wrong.
     """
-    return _checked(copy.deepcopy(dict(data)), {"": ("command line", None)}, overrides)
+    return _checked(copy.deepcopy(dict(data)), {"": (_COMMAND_LINE, None)}, overrides)
 
 
 def given_keys(path: Path | str) -> frozenset[str]:
@@ -60,6 +62,25 @@ def given_keys(path: Path | str) -> frozenset[str]:
     """
     data, _ = _read(_file(path), resolve_cwd=False)
     return frozenset(data)
+
+
+def located(error: ConfigError, path: Path | str, overrides: Sequence[str] = ()) -> ConfigError:
+    """The same error with file and line of its key, where a file gives it; else ``--set``.
+
+    Args:
+        error: of a configuration that could be loaded.
+        path: its file; one that does not exist stands for the command line.
+        overrides: what :func:`load_config` was given.
+    """
+    if error.line is not None or error.key is None:
+        return error
+    data: dict[str, Any] = {}
+    origin: Origin = {"": (_COMMAND_LINE, None)}
+    if _file(path).is_file():
+        data, origin = _read(_file(path), resolve_cwd=False)
+    for text in overrides:
+        override(data, origin, text)
+    return _error(error.message, error.key, origin)
 
 
 def _file(path: Path | str) -> Path:

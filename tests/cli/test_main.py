@@ -123,6 +123,7 @@ def test_a_user_error_has_its_code_and_one_sentence(
     ("name", "code"),
     [
         ("ConfigError", 2),
+        ("CannotStop", 2),
         ("SessionNotFound", 2),
         ("SessionAmbiguous", 2),
         ("GateError", 2),
