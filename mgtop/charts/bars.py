@@ -110,8 +110,9 @@ def _cell(level: int, part: int, bar: str, empty: Cell, glyphs: Glyphs) -> Cell:
     steps = len(glyphs.fill) - 1
     if level <= 0:
         return empty
-    if part > 0:
+    if part > 0 and (level >= steps or part >= level // 2):
         return glyphs.fill[min(part, steps)], bar
+    # One cell shows one bar: the part, unless the whole is more than twice as high.
     return (glyphs.rest if level >= steps else glyphs.fill[level]), "rest"
 
 

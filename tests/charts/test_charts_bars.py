@@ -108,3 +108,9 @@ def test_a_larger_value_is_never_drawn_lower(a: float, b: float, height: int) ->
     fill = " ▁▂▃▄▅▆▇█"
     heights = [sum(fill.index(row[column]) for row in rows) for column in (0, 1)]
     assert heights[0] <= heights[1]
+
+
+def test_a_peak_of_the_whole_shows_beside_a_small_part() -> None:
+    bars = Bars([8.0, 4.0], top=16, part=[2.0, 3.0])
+    assert picture(bars, 1) == ["▄▂"]
+    assert bands(bars, 1) == [["rest", "bar"]]
