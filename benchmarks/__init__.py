@@ -1,1 +1,1 @@
-"""Measurements; each file is a command, see docs/benchmarks.md."""
+"""Measurements; each file is a command, and says at its top how it is run."""

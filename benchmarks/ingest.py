@@ -4,7 +4,7 @@
 
 Prints what was sent, what is in the log, what was lost, and what the recorder cost. Exit code
 1 where an event is missing. The recorder samples the host (and NVML, where there is one) as in
-any recording. Figures: docs/benchmarks.md.
+any recording.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> int:
     from mgtop.probe import __file__ as probe_file
     from mgtop.record.launch import start
     from mgtop.record.plan import Plan
-    from mgtop.session.reader import LogReader
+    from mgtop.session.reader import read_all
     from mgtop.wire.records import Event, Loss, Observer, TargetExit
 
     package = str(Path(probe_file).parent.parent.parent)
@@ -75,17 +75,15 @@ def main() -> int:
         losses: dict[int, Loss] = {}
         observed: list[Observer] = []
         exits: list[TargetExit] = []
-        reader = LogReader(recording.folder)
-        while records := reader.poll():
-            for record in records:
-                if isinstance(record, Event):
-                    numbers.setdefault(record.proc, set()).add(record.seq)
-                elif isinstance(record, Loss):
-                    losses[record.proc] = record
-                elif isinstance(record, Observer):
-                    observed.append(record)
-                elif isinstance(record, TargetExit):
-                    exits.append(record)
+        for record in read_all(recording.folder):
+            if isinstance(record, Event):
+                numbers.setdefault(record.proc, set()).add(record.seq)
+            elif isinstance(record, Loss):
+                losses[record.proc] = record
+            elif isinstance(record, Observer):
+                observed.append(record)
+            elif isinstance(record, TargetExit):
+                exits.append(record)
         log_bytes = (recording.folder / "session.log").stat().st_size
     if outcome.exit_code != 0 or not exits or exits[-1].code != 0 or not numbers:
         print(f"the run failed: {outcome}", file=sys.stderr)

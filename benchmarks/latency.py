@@ -5,8 +5,7 @@
 ``log``: from the time that the probe stamps a frame to the moment another process has read
 it from the session log. ``screen``: to the moment a terminal has been sent a changed picture
 that counts it (a real pty of 120×40, ``mgtop run`` as a person starts it). Prints P50, P95
-and the maximum; exit code 1 where the screen's P95 is above 350 ms. Figures:
-docs/benchmarks.md.
+and the maximum; exit code 1 where the screen's P95 is above 350 ms.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def measure_screen(rate: float, seconds: float, scratch: Path) -> list[float]:
     screen is still starting.
     """
     from mgtop.session.folder import sessions_root
-    from mgtop.session.reader import LogReader
+    from mgtop.session.reader import read_all
     from mgtop.wire.records import FrameEmit
 
     before = set(sessions_root().glob("*")) if sessions_root().is_dir() else set()
@@ -137,10 +136,7 @@ def measure_screen(rate: float, seconds: float, scratch: Path) -> list[float]:
     command = [sys.executable, "-m", "mgtop", "run", "--", sys.executable, "-c", sender]
     chunks = watch_terminal(command, seconds + 4.0)
     folder = next(iter(set(sessions_root().glob("*")) - before))
-    emits: dict[int, int] = {}
-    reader = LogReader(folder)
-    while records := reader.poll():
-        emits.update((r.index, r.t_ns) for r in records if isinstance(r, FrameEmit))
+    emits = {r.index: r.t_ns for r in read_all(folder) if isinstance(r, FrameEmit)}
     if not emits:
         return []
     shown = [(t_ns, count) for t_ns, count in counts_on_screen(chunks) if count is not None]

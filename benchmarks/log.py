@@ -6,7 +6,7 @@ Writes the log of a stream at 16 frames/s as the recorder does (a chunk every 20
 records): each frame with its nine spans and the allocator's counters, GPU memory at 50 Hz where
 it changes, utilisation, host CPU and heartbeats. Then reads it as a screen does that opens a
 long session, and as one does that follows a live one. The log is made by the clock of the
-stream, not in real time, and removed at the end. Figures: docs/benchmarks.md.
+stream, not in real time, and removed at the end. Figures: docs/session-log.md.
 """
 
 from __future__ import annotations

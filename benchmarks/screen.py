@@ -5,7 +5,7 @@
 Each line is one run on a pseudo-terminal of its own (:mod:`benchmarks.ptyrun`): the first paint,
 CPU time as a share of one core, bytes to the terminal, and memory. The session is synthetic
 (:mod:`benchmarks.synthetic`) and grows by 16 frames a second beside the view. Other monitors
-are run where they are installed; what they draw is not the same. Figures: docs/benchmarks.md.
+are run where they are installed; what they draw is not the same. Figures: docs/screen.md.
 """
 
 from __future__ import annotations

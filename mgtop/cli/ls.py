@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,31 +41,14 @@ def command(as_json: bool) -> None:
         if entry.started_wall_ns is not None:
             local = time.localtime(entry.started_wall_ns / 1e9)
             started = time.strftime("%Y-%m-%d %H:%M", local)
-        duration = _duration_text(_duration_s(entry))
+        duration = _duration(entry.duration_ns)
         click.echo(f"{entry.name:<{width}}  {entry.state:<5}  {started:<16}  {duration:>8}")
 
 
-def _duration_s(entry: SessionEntry) -> float | None:
-    """From the start to the last write (or to now, of a live one), by wall time."""
-    if entry.started_wall_ns is None:
-        return None
-    end = time.time() if entry.live else _last_write(entry.path)
-    return None if end is None else max(0.0, end - entry.started_wall_ns / 1e9)
-
-
-def _last_write(folder: Path) -> float | None:
-    from mgtop.session.writer import LOG_NAME
-
-    try:
-        return (folder / LOG_NAME).stat().st_mtime
-    except OSError:
-        return None
-
-
-def _duration_text(seconds: float | None) -> str:
-    if seconds is None:
+def _duration(duration_ns: int | None) -> str:
+    if duration_ns is None:
         return "n/a"
-    minutes, whole = divmod(int(seconds), 60)
+    minutes, whole = divmod(duration_ns // 10**9, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{whole:02}" if hours else f"{minutes}:{whole:02}"
 
@@ -81,8 +63,7 @@ def _json(entries: list[SessionEntry]) -> str:
         return datetime.fromtimestamp(entry.started_wall_ns / 1e9, timezone.utc).isoformat()
 
     def duration_ms(entry: SessionEntry) -> float | None:
-        seconds = _duration_s(entry)
-        return None if seconds is None else round(seconds * 1000, 1)
+        return None if entry.duration_ns is None else round(entry.duration_ns / 1e6, 1)
 
     sessions = [
         {

@@ -17,7 +17,7 @@ from mgtop.session.chunks import HEADER, MAX_PAYLOAD
 from mgtop.session.lock import is_live, read_owner
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME, SessionWriteError
-from mgtop.wire.records import SessionEnd, SessionStart, TargetExit
+from mgtop.wire.records import AnyRecord, SessionEnd, SessionStart, TargetExit
 
 NAME_BYTES = 120
 """Longest name of a folder, its number on a clash apart (file systems allow 255 bytes)."""
@@ -46,6 +46,8 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
     target_pid: int | None
     state: str
     """``live``, ``ended``, or ``cut`` (the recorder died)."""
+    duration_ns: int | None
+    """From the first record to the last one so far, by the log's own clock."""
 
 
 def sessions_root() -> Path:
@@ -178,27 +180,45 @@ def describe(folder: Path) -> SessionEntry:
     """What a session folder says of itself; never fails on a damaged one."""
     live = is_live(folder)
     owner = read_owner(folder)
+    start, last = _start(folder), _last(folder)
+    ended = any(isinstance(record, (SessionEnd, TargetExit)) for record in last)
     return SessionEntry(
         path=folder.resolve(),
         name=folder.name,
-        started_wall_ns=_started(folder),
+        # an imported log does not tell
+        started_wall_ns=start.wall_ns or None if start is not None else None,
         live=live,
         recorder_pid=owner.pid if owner and live else None,
         target_pid=owner.target_pid if owner and live else None,
-        state="live" if live else "ended" if _has_end(folder) else "cut",
+        state="live" if live else "ended" if ended else "cut",
+        duration_ns=_between(start, last),
     )
 
 
-def _started(folder: Path) -> int | None:
+def _start(folder: Path) -> SessionStart | None:
     reader = LogReader(folder, most_bytes=_LOOK_BYTES)
     for _ in range(_LOOKS):
         for record in reader.poll():
-            if not isinstance(record, SessionStart):
-                return None  # it is the first record, or it was lost
-            return record.wall_ns or None  # an imported log does not tell
+            # it is the first record, or it was lost
+            return record if isinstance(record, SessionStart) else None
         if reader.at_end:
             break
     return None
+
+
+def _last(folder: Path) -> list[AnyRecord]:
+    """Some records at the end of the log, the last one among them."""
+    for look in (_LOOK_BYTES, HEADER.size + MAX_PAYLOAD):  # the last chunk may be a large one
+        last = LogReader(folder, most_bytes=look + 1, from_end=look).poll()
+        if last:
+            return last
+    return []
+
+
+def _between(start: SessionStart | None, last: Sequence[AnyRecord]) -> int | None:
+    if start is None or not last:
+        return None
+    return max(0, max(record.t_ns for record in last) - start.t_ns)
 
 
 def _written(folder: Path) -> int:
@@ -207,11 +227,3 @@ def _written(folder: Path) -> int:
         return (folder / LOG_NAME).stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _has_end(folder: Path) -> bool:
-    for look in (_LOOK_BYTES, HEADER.size + MAX_PAYLOAD):  # the last chunk may be a large one
-        last = LogReader(folder, most_bytes=look + 1, from_end=look).poll()
-        if last:
-            return any(isinstance(record, (SessionEnd, TargetExit)) for record in last)
-    return False

@@ -42,8 +42,8 @@ def read(folder: Path) -> list[AnyRecord]:
     """All records of a log."""
     reader = LogReader(folder)
     records: list[AnyRecord] = []
-    while more := reader.poll():
-        records += more
+    while not reader.at_end:
+        records += reader.poll()
     assert reader.malformed_chunks == 0
     return records
 

@@ -224,6 +224,16 @@ def test_live_ones_first_then_the_newest(root: Path) -> None:
     assert newest_live() is None
 
 
+def test_how_long_it_took_is_told_by_the_log_alone(root: Path) -> None:
+    folder = root / "copied"
+    folder.mkdir(parents=True)
+    begin = start(50)
+    end = SessionEnd(t_ns=begin.t_ns + 90 * 10**9, reason="target_exit")
+    write(folder, [begin], [end, emit(1)])
+    os.utime(folder / LOG_NAME, (2_000, 2_000))
+    assert [entry.duration_ns for entry in list_sessions()] == [90 * 10**9]
+
+
 def test_an_imported_log_has_no_start_and_stands_where_it_was_imported(root: Path) -> None:
     make(root, "before", 1_000 * 10**9)
     imported = make(root, "imported", 0, SessionEnd(t_ns=9, reason="imported"))
