@@ -109,6 +109,7 @@ class About:
             gpus=gpus,
             git=target.git if target is not None else None,
             route=spoke if target is not None or route is not None else None,
+            advice=(target.advice or None) if target is not None and route is None else None,
         )
 
     def environment(self) -> Environment:

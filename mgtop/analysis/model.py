@@ -102,7 +102,7 @@ class Model:
             return  # a recorder that took over: its settings came too late
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
-        self.traffic = Traffic(self.settings)
+        self.traffic = Traffic(self.settings, record.t_ns)
 
     def _load(self, record: r.Load) -> None:
         self.loading = not record.done

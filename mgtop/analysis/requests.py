@@ -102,6 +102,17 @@ class Request:
         if self.fps is None and self.emits == 0:
             self.fps = usable_fps(record.params.get("fps"))
 
+    def joined(self, record: RequestReceived) -> None:
+        """It arrived before the session began: who it is, not when it was to be answered.
+
+        What came of it before then is in no session, so it is not missing here.
+        """
+        self._changed = True
+        self.id = record.id or self.id
+        self.params = self.params or record.params
+        if self.fps is None and self.emits == 0:
+            self.fps = usable_fps(record.params.get("fps"))
+
     def preprocessed(self, record: PreprocessDone) -> None:
         """Its input is on the device."""
         self._changed = True
@@ -197,8 +208,8 @@ class Request:
         self.tails += 1
 
     def settle(self) -> None:
-        """Nothing of it is open any more: let go of what only its judgement needs."""
-        if self.detector.ended and not self.detector.open:
+        """Let go of what only its judgement needs, once it has ended and nothing is open."""
+        if self.ended_ns is not None and not self.detector.open:
             self.detector.forget()
 
     # ----------------------------------------------------------------------------- parts

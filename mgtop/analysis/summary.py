@@ -305,6 +305,8 @@ class TargetInfo(Struct, frozen=True, kw_only=True):
     gpus: list[GpuInfo] = []
     git: str | None = None
     route: str | None = None
+    advice: str | None = None
+    """How to start it so that its frames are told, where nothing tells of them."""
 
 
 class Environment(Struct, frozen=True, kw_only=True):

@@ -21,6 +21,10 @@ MOST_NAMES = 4_096
 class Traffic:
     """Takes the events of requests in order.
 
+    Args:
+        settings: how to judge.
+        begin_ns: when the session began; a request from before is known by its name alone.
+
     Attributes:
         requests: all that count, in order of appearance.
         route: index into ``ROUTES`` of the route that is believed; None before any frame.
@@ -32,8 +36,8 @@ class Traffic:
         recounts: grows when requests left the statistics.
     """
 
-    def __init__(self, settings: AnalysisSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: AnalysisSettings, begin_ns: int = 0) -> None:
+        self._settings, self._begin_ns = settings, begin_ns
         self.requests: list[Request] = []
         self.route: int | None = None
         self.totals = Totals()
@@ -63,7 +67,9 @@ class Traffic:
         if self._is_outranked(record.route):
             return
         request = self._request(record.proc, record.request, record.route, record.t_ns)
-        if request.received_ns is None and request.number != NOT_TOLD_APART:
+        if record.t_ns < self._begin_ns:
+            request.joined(record)
+        elif request.received_ns is None and request.number != NOT_TOLD_APART:
             self.turns += 1
             request.received(record)
 

@@ -107,6 +107,14 @@ class _Judge:
         if self.judged:
             return None
         frames = sum(request.frames for request in self.summary.requests)
+        advice = self.summary.target.advice
+        if advice is not None:
+            return Verdict(
+                code="undecided",
+                text=f"Nothing tells of this program's frames. To see them, run it as: {advice}",
+                because=reasons.memory(self.summary),
+                next=["Run it as above; or put probe.frame() into it, or have it log its frames."],
+            )
         if not frames:
             text = "No frame has come yet, so there is nothing to judge."
         else:

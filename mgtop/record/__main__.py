@@ -15,11 +15,15 @@ import time
 import traceback
 from pathlib import Path
 
+from mgtop.record.attach.claim import AlreadyAttached
+from mgtop.record.attach.opening import open_attached
+from mgtop.record.attach.process import CannotAttach
+from mgtop.record.attach.target import AttachedTarget
 from mgtop.record.notes import note
 from mgtop.record.opening import open_recording
 from mgtop.record.pipes import PipeError
-from mgtop.record.plan import take_plan
-from mgtop.record.recorder import Asked
+from mgtop.record.plan import Plan, take_plan
+from mgtop.record.recorder import Asked, Recorder
 from mgtop.record.status import FAULT, NOT_STARTED, WRITE_FAILED, Status, write_status
 from mgtop.record.target import Target, TargetNotStarted
 from mgtop.session.lock import SessionBusy, SessionLock
@@ -34,20 +38,25 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]).absolute()
     _ignore_hangup()
     asked = _listen()
-    target: Target | None = None
+    target: Target | AttachedTarget | None = None
     try:
         plan = take_plan(folder)
         write_status(folder, Status(recorder_pid=os.getpid()))
         with _lock(folder) as lock:
-            recorder, target = open_recording(folder, plan, asked)
+            recorder, target = _open(folder, plan, asked)
             lock.update(target_pid=target.pid)
             write_status(
                 folder,
-                Status(state="recording", recorder_pid=os.getpid(), target_pid=target.pid),
+                Status(
+                    state="recording",
+                    recorder_pid=os.getpid(),
+                    target_pid=target.pid,
+                    message=recorder.greeting,
+                ),
             )
             recorder.run()
             return _end(folder, target, 0, recorder.reason)
-    except (TargetNotStarted, PipeError, SessionBusy) as error:
+    except (TargetNotStarted, CannotAttach, AlreadyAttached, PipeError, SessionBusy) as error:
         return _end(folder, target, NOT_STARTED, f"error: {error}", str(error))
     except SessionWriteError as error:
         return _end(folder, target, WRITE_FAILED, f"error: {error}", str(error))
@@ -55,6 +64,12 @@ def main(arguments: list[str]) -> int:
         traceback.print_exc()
         message = f"internal error of the recorder ({type(error).__name__}: {error})"
         return _end(folder, target, FAULT, f"error: {message}", message)
+
+
+def _open(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target | AttachedTarget]:
+    if plan.attach is not None:
+        return open_attached(folder, plan, plan.attach, asked)
+    return open_recording(folder, plan, asked)
 
 
 def _lock(folder: Path) -> SessionLock:
@@ -92,7 +107,13 @@ def _listen() -> Asked:
     return asked
 
 
-def _end(folder: Path, target: Target | None, code: int, reason: str, message: str = "") -> int:
+def _end(
+    folder: Path,
+    target: Target | AttachedTarget | None,
+    code: int,
+    reason: str,
+    message: str = "",
+) -> int:
     """Leave word of how it ended, where it can be left; return ``code``."""
     if target is not None:
         target.reap()

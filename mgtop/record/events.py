@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from mgtop.record.limits import PLAUSIBLE, printable
 from mgtop.record.loss import LossAccount
 from mgtop.wire.framing import Malformed, Splitter, decode_event
-from mgtop.wire.records import AnyEvent, Hello, Pulse
+from mgtop.wire.records import (
+    AnyEvent,
+    FrameEmit,
+    Hello,
+    PreprocessDone,
+    Pulse,
+    RequestReceived,
+    StreamEnd,
+)
 
 CLOCK_SLACK_NS = 1_000_000_000
 """An event may claim to be this far ahead of the reader's clock, not more."""
+_OF_FRAMES = (RequestReceived, PreprocessDone, FrameEmit, StreamEnd)
 
 
 class Intake:
@@ -19,19 +30,34 @@ class Intake:
     Args:
         earliest_ns: events before that time cannot belong to this recording.
         losses: where losses and malformed messages are counted.
+        translate: what becomes of each event before it is checked; None for one that is not
+            of this recording.
+        frames: False: what tells of frames and requests is counted, but left out, since they
+            are to be taken from elsewhere.
     """
 
-    def __init__(self, earliest_ns: int, losses: LossAccount) -> None:
+    def __init__(
+        self,
+        earliest_ns: int,
+        losses: LossAccount,
+        translate: Callable[[AnyEvent], AnyEvent | None] | None = None,
+        frames: bool = True,
+    ) -> None:
+        self._translate = translate
+        self._left_out = () if frames else _OF_FRAMES
         self._earliest_ns = earliest_ns
         self._losses = losses
         self._splitter = Splitter()
         self._garbage_seen = 0
         self.emitting: Hello | None = None
         """The newest process that introduced itself, one that has torch before others."""
+        self.tells_frames = False
+        """Whether a frame has come."""
 
     def feed(self, data: bytes, now_ns: int) -> list[AnyEvent]:
         """Decode and check what was read at ``now_ns``; return the events, in order."""
         losses, earliest, latest = self._losses, self._earliest_ns, now_ns + CLOCK_SLACK_NS
+        translate, left_out = self._translate, self._left_out
         events: list[AnyEvent] = []
         for payload in self._splitter.feed(data):
             try:
@@ -39,6 +65,11 @@ class Intake:
             except Malformed:
                 self._count_unreadable(payload, now_ns)
                 continue
+            if translate is not None:
+                translated = translate(event)
+                if translated is None:
+                    continue
+                event = translated
             if not PLAUSIBLE[type(event)](event) or not losses.accept(
                 event.proc, event.seq, now_ns
             ):
@@ -48,11 +79,14 @@ class Intake:
                 losses.malformed(event.proc)
                 continue
             kind = type(event)
-            if kind is Pulse:
+            if kind is FrameEmit:
+                self.tells_frames = True
+            elif kind is Pulse:
                 losses.pulse(event.proc, event.dropped)  # type: ignore[union-attr]
             elif kind is Hello:
                 self._meet(event)  # type: ignore[arg-type]
-            events.append(printable(event))
+            if kind not in left_out:
+                events.append(printable(event))
         garbage = self._splitter.malformed
         if garbage != self._garbage_seen:
             losses.malformed_unknown += garbage - self._garbage_seen

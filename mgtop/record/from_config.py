@@ -13,6 +13,7 @@ from mgtop.config import RunConfig
 from mgtop.config.command import resolve_command, resolve_python
 from mgtop.config.load import ConfigError
 from mgtop.record.plan import Plan
+from mgtop.record.textlog_pattern import BadPattern, compile_pattern
 from mgtop.record.secrets import mask_command, mask_mapping
 
 _GIT_PATIENCE_S = 2.0
@@ -44,6 +45,10 @@ def plan_from(
             str(path),
             key="edit",
         )
+    try:
+        compile_pattern(config.frames.log)
+    except BadPattern as error:
+        raise ConfigError(str(error), str(path), key="frames.log.pattern") from None
     cwd = (path.parent / Path(config.cwd).expanduser()).resolve()
     return Plan(
         name=name or config.name or _name_of(path),
@@ -52,6 +57,7 @@ def plan_from(
         env=config.env,
         params=config.params,
         settings=config.analysis_settings(),
+        frames=config.frames,
         seconds=seconds,
         stdin=stdin,
         git=git_state(cwd),

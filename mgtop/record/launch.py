@@ -152,7 +152,8 @@ def start(
     Raises:
         LaunchError: it could not be started; nothing is left running.
     """
-    _check_command(plan)
+    if plan.attach is None:
+        _check_command(plan)
     try:
         folder = create(plan.name, dict(varied or {}), out, time.time_ns())
         if config_yaml is not None:
@@ -182,7 +183,7 @@ def start(
     try:
         target_pid = _wait_until_up(folder, recorder)
     except BaseException:
-        _abandon(recorder)
+        _abandon(recorder, signal.SIGUSR1 if plan.attach is None else signal.SIGTERM)
         raise
     return Recording(folder, recorder, target_pid)
 
@@ -243,10 +244,10 @@ def _wait_until_up(folder: Path, recorder: subprocess.Popen[bytes]) -> int:
         time.sleep(_POLL_S)
 
 
-def _abandon(recorder: subprocess.Popen[bytes]) -> None:
-    """End a recorder that is not wanted any more, and its target."""
+def _abandon(recorder: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """End a recorder that is not wanted any more; SIGUSR1: with the target it launched."""
     if recorder.poll() is None:
-        recorder.send_signal(signal.SIGUSR1)
+        recorder.send_signal(number)
         try:
             recorder.wait(15)
         except subprocess.TimeoutExpired:

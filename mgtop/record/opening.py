@@ -24,9 +24,10 @@ from mgtop.record.sampler import Sampler
 from mgtop.record.schedule import MetricGone
 from mgtop.record.secrets import mask_command
 from mgtop.record.target import Target, TargetNotStarted, become_subreaper
+from mgtop.record.textlog_pattern import frame_log
 from mgtop.record.tree import environment_of
 from mgtop.session.writer import LogWriter
-from mgtop.wire.records import Record, SessionEnd, SessionStart, TargetStart, pid_of
+from mgtop.wire.records import SessionEnd, SessionStart, TargetStart, pid_of
 
 SCHEMA = 1
 
@@ -49,7 +50,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         )
     writer = LogWriter(folder)
     start_ns = time.monotonic_ns()
-    writer.append([_session_start(plan, start_ns)])
+    writer.append([session_start(plan, start_ns, time.time_ns())])
     if not become_subreaper():
         note("orphans of the target are not followed: the kernel lacks child subreapers")
     try:
@@ -70,7 +71,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
     )
     writer.append([started])
     losses = LossAccount(from_start=True)
-    intake = Intake(start_ns, losses)
+    intake = Intake(start_ns, losses, frames=plan.frames.from_ != "log")
     recorder = Recorder(
         writer=writer,
         pipe=pipe,
@@ -78,17 +79,18 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         losses=losses,
         target=target,
         asked=asked,
-        samplers=_start_samplers(target, intake),
-        output=OutputTail(folder / OUTPUT_FILE),
+        samplers=start_samplers(target.pids, lambda: _environment(target, intake)),
+        output=OutputTail(folder / OUTPUT_FILE, frames=frame_log(plan.frames, target.proc)),
         end_ns=None if plan.seconds is None else started_ns + int(plan.seconds * 1e9),
     )
     return recorder, target
 
 
-def _session_start(plan: Plan, now_ns: int) -> Record:
+def session_start(plan: Plan, at_ns: int, wall_ns: int) -> SessionStart:
+    """The first record of a log that begins at ``at_ns``, at ``wall_ns`` of Unix time."""
     return SessionStart(
-        t_ns=now_ns,
-        wall_ns=time.time_ns(),
+        t_ns=at_ns,
+        wall_ns=wall_ns,
         schema=SCHEMA,
         mgtop=__version__,
         name=plan.name,
@@ -114,9 +116,17 @@ def _start_target(folder: Path, plan: Plan, pipe: Path) -> Target:
     return target
 
 
-def _start_samplers(target: Target, intake: Intake) -> list[Sampler]:
-    host = make_host_sampler(target.pids)
-    nvml = _nvml_sampler(target.pids, lambda: _environment(target, intake))
+def start_samplers(
+    pids: Callable[[], list[int]], environment: Callable[[], Mapping[str, str]]
+) -> list[Sampler]:
+    """Start to watch the machine and its GPUs.
+
+    Args:
+        pids: the target's tree, as this process sees it.
+        environment: of the process that uses a GPU.
+    """
+    host = make_host_sampler(pids)
+    nvml = _nvml_sampler(pids, environment)
     for sampler in (nvml, host):
         sampler.start()
     return [host, nvml]

@@ -1,90 +1,90 @@
-"""The target's output: how long the file was when, and the lines that tell something."""
+"""The target's output: how long the file was when, lines that tell something, and frames."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from mgtop.record.output_lines import recognise
-from mgtop.wire.records import OutputAt, OutputLine
+from mgtop.record.output_file import GrowingFile
+from mgtop.record.output_messages import Messages
+from mgtop.record.textlog import TextLog
+from mgtop.wire.records import OutputAt, Record, SourceState
 
 OUTPUT_FILE = "stdout.log"
 LENGTH_PERIOD_NS = 100_000_000
-MOST_BYTES = 1 << 16
-"""Read at most so much of new output in a poll…"""
-FARTHEST_BEHIND = 8 << 20
-"""…and give up what lies farther back than this."""
-MOST_LINES = 20
-"""Recognised lines written in a second; a program that prints nothing else says no more."""
-_LONGEST_LINE = 1 << 16
+POLL_PERIOD_NS = 20_000_000
+HEAD_BYTES = 256 << 10
+TAIL_BYTES = 4 << 20
+"""What of an existing log is looked at for the requests that it is about."""
 
 
 class OutputTail:
-    """Follows ``stdout.log`` as it grows."""
+    """Follows a text file that the target writes, as it grows.
 
-    def __init__(self, path: Path) -> None:
-        self.skipped_bytes = 0
-        """Output that was not looked at, since it came faster than it could be read."""
-        self._path = path
-        self._file: int | None = None
+    Args:
+        path: the file.
+        frames: parser for lines that tell of frames; None: they are not looked for.
+        lengths: also record how long the file was when (of ``stdout.log`` alone).
+    """
+
+    def __init__(self, path: Path, *, frames: TextLog | None = None, lengths: bool = True) -> None:
+        self._file = GrowingFile(path)
+        self._messages = Messages()
+        self._frames = frames
+        self._lengths = lengths
         self._length = 0
         self._next_length_ns = 0
-        self._read = 0
-        self._rest = b""
-        self._second = 0
-        self._lines_in_second = 0
 
-    def poll(self, now_ns: int, *, final: bool = False) -> list[OutputAt | OutputLine]:
-        """The new length (at most ten times a second) and the lines understood since."""
-        try:
-            if self._file is None:
-                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            length = os.fstat(self._file).st_size
-        except OSError:
-            return []
-        records: list[OutputAt | OutputLine] = []
-        if length > self._read or (final and self._rest):
-            records += self._look(self._file, length, now_ns, final=final)
-        if length != self._length and (final or now_ns >= self._next_length_ns):
+    @property
+    def skipped_bytes(self) -> int:
+        """Output that was not looked at, since it came faster than it could be read."""
+        return self._file.skipped_bytes
+
+    @property
+    def events(self) -> int:
+        """Lines so far that told of frames or their requests."""
+        return self._frames.events if self._frames is not None else 0
+
+    def begin_at_end(self) -> int:
+        """Pass over what is there; return how many lines of it told of frames.
+
+        The requests that they speak of are remembered: the next line goes on with them.
+        """
+        head, tail = self._file.go_to_end(HEAD_BYTES, TAIL_BYTES)
+        return self._frames.remember(head + tail) if self._frames is not None else 0
+
+    def poll(self, now_ns: int, *, final: bool = False, frames: bool = True) -> list[Record]:
+        """The new length (at most ten times a second), and what the new lines tell.
+
+        ``frames`` False: lines about frames are passed by this time.
+        """
+        records: list[Record] = []
+        lines = self._file.poll(now_ns, final=final)
+        if self._frames is not None and frames:
+            for line in lines:
+                records += self._frames.line(line.text, now_ns)
+        records += self._messages.take(lines, now_ns, final=final)
+        length = self._file.length
+        if self._lengths and length != self._length and (final or now_ns >= self._next_length_ns):
             self._length = length
             self._next_length_ns = now_ns + LENGTH_PERIOD_NS
             records.append(OutputAt(t_ns=now_ns, offset=length))
         return records
 
+    def states(self, now_ns: int) -> list[SourceState]:
+        """The log as a source, once it has told of frames."""
+        return [log_state(now_ns)] if self.events else []
+
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._file.close()
 
-    def _look(self, file: int, length: int, now_ns: int, *, final: bool) -> list[OutputLine]:
-        if length - self._read > FARTHEST_BEHIND:
-            self.skipped_bytes += length - MOST_BYTES - self._read
-            self._read, self._rest = length - MOST_BYTES, b""
-        lines: list[OutputLine] = []
-        while True:
-            data = os.pread(file, MOST_BYTES, self._read)
-            begin = self._read - len(self._rest)
-            self._read += len(data)
-            *complete, self._rest = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
-            if final and self._read >= length:
-                complete.append(self._rest)  # what a dying program says often lacks its end
-                self._rest = b""
-            for line in complete:
-                if line:
-                    lines += self._recognised(line, begin, now_ns)
-                begin += len(line) + 1
-            self._rest = self._rest[-_LONGEST_LINE:]
-            if not final or self._read >= length:
-                return lines
 
-    def _recognised(self, line: bytes, offset: int, now_ns: int) -> list[OutputLine]:
-        found = recognise(line.decode("utf-8", "replace"))
-        if found is None:
-            return []
-        if now_ns // 1_000_000_000 != self._second:
-            self._second, self._lines_in_second = now_ns // 1_000_000_000, 0
-        self._lines_in_second += 1
-        if self._lines_in_second > MOST_LINES:
-            return []
-        return [OutputLine(t_ns=now_ns, offset=offset, kind=found[0], text=found[1])]
+def log_state(now_ns: int) -> SourceState:
+    """A log that is read and tells of frames."""
+    return SourceState(
+        t_ns=now_ns,
+        source="log",
+        state="ok",
+        period_ns=POLL_PERIOD_NS,
+        covered_ns=now_ns - POLL_PERIOD_NS,
+    )

@@ -18,12 +18,24 @@ _OOM = (
     r"(?:cuda|hip|mps|driver|nccl|gpu)\b.{0,40}out of memory",
     r"\bOutOfMemoryError\s*:",
     r"would exceed allowed memory",  # the cudaMallocAsync backend
-    r"cudaErrorMemoryAllocation",
-    r"CU(?:BLAS|DNN|SOLVER|RAND)_STATUS_ALLOC_FAILED",
-    r"Failed to CUDA calloc",
+    r"\b(?:cuda|hip)ErrorMemoryAllocation\b",
+    r"\bhipErrorOutOfMemory\b",
+    r"\b(?:CU|HIP|ROC)(?:BLAS|DNN|SOLVER|SPARSE|RAND|FFT)_STATUS_ALLOC(?:ATION)?_FAILED",
+    r"Failed to (?:CUDA|HIP) (?:m|c)alloc",
 )
+_OOM_SUSPECT = (
+    # What libraries say when a first allocation of theirs fails; also where a driver is broken.
+    r"\bCUBLAS_STATUS_NOT_INITIALIZED\b",
+    r"\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b",
+    r"\bCUSOLVER_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b",
+    r"\bcusolver error:.{0,60}when calling `cusolver\w*Create",
+    r"\bCURAND_STATUS_(?:INITIALIZATION_FAILED|INTERNAL_ERROR)\b",
+    r"\bFailed to create CURAND? generator\b",
+)
+_NO_ALLOCATOR = r"is deprecated|not supported on this platform"
+"""Remarks on settings: they come from the allocator's source file, but allocate nothing."""
 _ALLOCATOR = (
-    r"CUDACachingAllocator\.cpp",
+    rf"CUDACachingAllocator\.cpp(?!.*(?:{_NO_ALLOCATOR}))",
     r"Allocator \(GPU_\d+\w*\) ran out",
     r"\bcudaMalloc\b.{0,40}\b(?:retr|fail)",
 )
@@ -39,31 +51,42 @@ _LOADED = (
     r"\bloading (?:checkpoint|pipeline|weights|model|safetensors)\b.{0,60}\b100%",
 )
 _ERROR = (
-    r"^(?:[\w.]+\.)?\w*(?:Error|Exception)(?::|$)",
+    r"^(?:\[rank\d+\]:\s*)?(?:[\w.]+\.)?\w*(?:Error|Exception|OutOfResources)(?::|$)",
     r"(?:^|[\s\[(|])(?:ERROR|CRITICAL|FATAL)(?:$|[\s\])|:])",
-    r"DefaultCPUAllocator: can't allocate",
+    r"DefaultCPUAllocator: (?:can't allocate|not enough) memory",
+    r"Watchdog caught collective operation timeout",
+    r"\bwatchdog got stuck\b",
+    r"\bNCCL WARN Cuda failure\b",
+    r"^(?:\S+: line \d+: +\d+ )?Killed\b",  # a shell, on what the kernel killed for memory
 )
 
 KINDS = {
     kind: re.compile("|".join(patterns), flags)
     for kind, patterns, flags in (
         ("oom", _OOM, re.IGNORECASE),
+        ("oom_suspect", _OOM_SUSPECT, re.IGNORECASE),
         ("allocator", _ALLOCATOR, 0),
         ("compile", _COMPILE, re.IGNORECASE),
         ("weights_loaded", _LOADED, re.IGNORECASE),
         ("error", _ERROR, 0),
     )
 }
-"""Kind → what a line of it contains; the first that fits counts."""
+"""Kind → what a line of it contains; the first that fits counts.
+
+``oom_suspect``: a library's error that running out of memory hides behind as a rule."""
 
 
 def recognise(line: str) -> tuple[str, str] | None:
     """Kind and tidy text of a line, or None where it says nothing that mgtop knows."""
-    if "\x1b" in line:
-        line = _ESCAPES.sub("", line)
+    line = plain(line)
     if line.startswith(("    ", "\t")):
         return None
     for kind, pattern in KINDS.items():
         if pattern.search(line):
             return kind, clean(line.strip()[:LONGEST_TEXT])
     return None
+
+
+def plain(line: str) -> str:
+    """A line without the escape sequences of terminals."""
+    return _ESCAPES.sub("", line) if "\x1b" in line else line

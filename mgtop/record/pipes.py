@@ -76,6 +76,9 @@ class EventPipe:
         PipeError: it cannot be made or opened, or another reader has it.
     """
 
+    absence: str | None = None
+    """It is there, so events may come."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         try:

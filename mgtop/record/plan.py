@@ -9,12 +9,30 @@ from typing import Any, Literal
 import msgspec
 
 from mgtop.config import AnalysisSettings
+from mgtop.config.structs import Frames
 
 LAUNCH_FILE = "launch.json"
 
 
+class Attached(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A program that runs already: ``proc`` is the process that ``pid`` meant when asked.
+
+    ``log``: the text log that it writes; None: its output, where that is a file.
+    ``apart``: pids that are mgtop's own, should they be among its descendants.
+    ``advice``: how to start it so that its frames are told.
+    """
+
+    pid: int
+    proc: int
+    log: str | None = None
+    apart: list[int] = []
+    advice: str = ""
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One recording of one launched program.
+    """One recording: of a program to launch, or of one to ``attach`` to.
+
+    ``command`` and ``cwd`` only describe a program that runs already.
 
     ``env`` is added to the environment that mgtop itself has. ``stdin``: ``inherit`` hands
     the target whatever mgtop's own standard input is, ``null`` gives it none. ``seconds``
@@ -30,6 +48,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     seconds: float | None = None
     stdin: Literal["null", "inherit"] = "null"
     git: str | None = None
+    frames: Frames = Frames()
+    attach: Attached | None = None
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

@@ -15,8 +15,7 @@ from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
 from mgtop.record.notes import note
 from mgtop.record.observer import observe
-from mgtop.record.output import OutputTail
-from mgtop.record.pipes import PIPE_BYTES, EventPipe
+from mgtop.record.pipes import PIPE_BYTES
 from mgtop.record.sampler import Sampler
 from mgtop.session.writer import LogWriter, SessionWriteError
 from mgtop.wire.records import Record, SessionEnd, SourceState, TargetExit
@@ -59,6 +58,44 @@ class Watched(Protocol):
         ...
 
 
+class Source(Protocol):
+    """Where events come from: one FIFO, or those of a whole tree."""
+
+    @property
+    def absence(self) -> str | None:
+        """Why none can come; None: they may."""
+        ...
+
+    def read(self) -> bytes:
+        """Take all that is there."""
+        ...
+
+    def close(self, *, remove: bool) -> None:
+        """Stop reading."""
+        ...
+
+
+class Output(Protocol):
+    """What the target prints, or the log that it writes."""
+
+    @property
+    def skipped_bytes(self) -> int:
+        """What was not looked at."""
+        ...
+
+    def poll(self, now_ns: int, *, final: bool = False) -> list[Record]:
+        """Take what is new."""
+        ...
+
+    def states(self, now_ns: int) -> list[SourceState]:
+        """What it covers, where it tells of frames."""
+        ...
+
+    def close(self) -> None:
+        """Stop reading."""
+        ...
+
+
 class Recorder:
     """One recording, from the target's start to the last record.
 
@@ -69,25 +106,29 @@ class Recorder:
         target: what is recorded.
         asked: requests from outside, honoured within one period.
         samplers: already started; stopped at the end.
-        output: the target's output (None: mgtop does not hold it).
-        end_ns: when to end and stop the target (None: never).
+        output: the target's output (None: it cannot be read).
+        end_ns: when to end (None: never).
+        leaves_target: at ``end_ns`` the target goes on; else it is stopped.
     """
 
     def __init__(
         self,
         *,
         writer: LogWriter,
-        pipe: EventPipe,
+        pipe: Source,
         intake: Intake,
         losses: LossAccount,
         target: Watched,
         asked: Asked,
         samplers: Sequence[Sampler],
-        output: OutputTail | None = None,
+        output: Output | None = None,
         end_ns: int | None = None,
+        leaves_target: bool = False,
     ) -> None:
         self.reason = ""
         """Why it ended, once it has."""
+        self.greeting = ""
+        """What to tell whoever started it."""
         self._writer = writer
         self._pipe = pipe
         self._intake = intake
@@ -97,6 +138,7 @@ class Recorder:
         self._samplers = samplers
         self._output = output
         self._end_ns = end_ns
+        self._leaves_target = leaves_target
         self._log_bytes = 0
         self._next_second_ns = 0
         self._next_loss_ns = 0
@@ -170,18 +212,22 @@ class Recorder:
         Taken before the samplers are drained: what is covered by then is drained after, and
         so stands before its state in the log.
         """
+        absence = self._pipe.absence
+        waiting = "" if self._intake.emitting else "no event yet"
         states = [
             SourceState(
                 t_ns=now_ns,
                 source="probe",
-                state="ok",
-                reason="" if self._intake.emitting else "no event yet",
+                state="ok" if absence is None else "absent",
+                reason=waiting if absence is None else absence,
                 period_ns=PERIOD_NS,
-                covered_ns=probe_covered_ns,
+                covered_ns=probe_covered_ns if absence is None else None,
             )
         ]
         for sampler in self._samplers:
             states += sampler.states(now_ns)
+        if self._output is not None:
+            states += self._output.states(now_ns)
         return states
 
     def _ending(self, now_ns: int) -> str | None:
@@ -198,6 +244,8 @@ class Recorder:
             target.stop()
         elif self._end_ns is not None and now_ns >= self._end_ns:
             self._stop_reason = "seconds"
+            if self._leaves_target:
+                return self._stop_reason
             target.stop()
         return None
 

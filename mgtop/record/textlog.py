@@ -58,6 +58,9 @@ class _Request:
     last_ns: int = 0
     quiet: bool = True
     """Nothing but the header was seen."""
+    params: dict[str, Any] = field(default_factory=dict)
+    anchored: bool = True
+    """Its start has a place on the axis; not so for one that only the past speaks of."""
     index: int | None = None
     emit: int = 0
     count: int = 1
@@ -123,6 +126,34 @@ class TextLog:
                 self.ignored += 1
         return self._taken()
 
+    def line(self, text: str, now_ns: int | None = None) -> list[AnyEvent]:
+        """Take one line, without its end; return its records. ``now_ns`` as in :meth:`feed`."""
+        self._now_ns = now_ns
+        self._complete(text)
+        return self._taken()
+
+    def remember(self, text: str) -> int:
+        """Take what the log said before it is followed; return how many events that were.
+
+        They are not recorded, since nobody knows when they happened. But requests that were
+        not over are known from now on, with their parameters, and go on with the next line:
+        what that line says of the time since their start gives them their place on the axis.
+        """
+        before = self.events
+        self.feed(text)
+        self._taken()
+        found, self.events = self.events - before, before
+        self.ignored = self.malformed = self.duplicates = 0
+        for request in self._requests.values():
+            request.anchored = request.end_ns is not None
+        return found
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of the last request that had any."""
+        known = (request.params for request in reversed(self._requests.values()))
+        return next((params for params in known if params), {})
+
     def close(self) -> list[AnyEvent]:
         """The text ends here: a last line without a line break counts too."""
         if self._pending:
@@ -168,6 +199,8 @@ class TextLog:
             return
         if request is None or fate == "open":
             request = self._open(line, t_ns)
+        elif not request.anchored:
+            self._anchor(request, line, t_ns)
         if self._write(request, line, t_ns):
             self.events += 1
             request.last_ns = max(request.last_ns, t_ns)
@@ -180,6 +213,8 @@ class TextLog:
         """Time since the request's start, from the line, the clock or the stated interval."""
         if line.t_ns is not None:
             return line.t_ns
+        if request is not None and not request.anchored:
+            return request.last_ns
         if self._now_ns is not None:
             return 0 if request is None else max(self._now_ns - request.start_ns, 0)
         dt_ns = duration_ns(line.fields.get("dt"))
@@ -230,17 +265,21 @@ class TextLog:
             del self._requests[next(iter(self._requests))]
         is_header = line.event == "request_received"
         if is_header or line.t_ns is not None:
-            params: dict[str, Any] = {}
             if is_header:
-                params = {key: plain_value(text) for key, text in line.fields.items()}
-            at_ns = start_ns + (t_ns if is_header else 0)
-            self._out.append(
-                RequestReceived(
-                    at_ns, self._next(), self._proc, 0, request.number, line.request,
-                    params, LOG_ROUTE,
-                )
-            )  # fmt: skip
+                request.params = {key: plain_value(text) for key, text in line.fields.items()}
+            self._announce(request, line.request, start_ns + (t_ns if is_header else 0))
         return request
+
+    def _anchor(self, request: _Request, line: LogLine, t_ns: int) -> None:
+        """Give a request of the past its place on the axis, by its first line of now."""
+        request.anchored = True
+        request.start_ns = (self._axis_ns if self._now_ns is None else self._now_ns) - t_ns
+        if line.t_ns is not None:
+            self._announce(request, line.request, request.start_ns + (request.header_ns or 0))
+
+    def _announce(self, request: _Request, name: str, at_ns: int) -> None:
+        head = (at_ns, self._next(), self._proc, 0)
+        self._out.append(RequestReceived(*head, request.number, name, request.params, LOG_ROUTE))
 
     # ------------------------------------------------------------------ events
 

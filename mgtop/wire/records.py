@@ -266,7 +266,10 @@ class SessionStart(Record, frozen=True, tag=32):
 
 
 class TargetStart(Record, frozen=True, tag=33):
-    """The target runs. ``launched`` False: it ran before and was attached to."""
+    """The target runs. ``launched`` False: it ran before and was attached to.
+
+    ``advice``: how to start it so that more of it is told.
+    """
 
     pid: int
     proc: int
@@ -276,6 +279,7 @@ class TargetStart(Record, frozen=True, tag=33):
     git: str | None = None
     python: str | None = None
     torch: str | None = None
+    advice: str = ""
 
 
 class TargetExit(Record, frozen=True, tag=34):
@@ -337,12 +341,15 @@ class OutputAt(Record, frozen=True, tag=39):
 class OutputLine(Record, frozen=True, tag=40):
     """A line of the target's output that mgtop understood.
 
-    ``kind``: ``oom``, ``allocator``, ``error``, ``weights_loaded``, ``compile``, ``progress``.
+    ``kind``: ``oom``, ``oom_suspect`` (an error of a library that running out of memory often
+    hides behind), ``allocator``, ``error``, ``weights_loaded``, ``compile``, ``progress``.
     """
 
     offset: int
     kind: str
     text: str
+    amounts: dict[str, int] = {}
+    """Bytes that the message states: requested, total, free, allocated, …"""
 
 
 class GpuDevice(Record, frozen=True, tag=48):

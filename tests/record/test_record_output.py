@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mgtop.record import output as output_module
-from mgtop.record.output import MOST_LINES, OutputTail
+from mgtop.record import output_file
+from mgtop.record.output import OutputTail
 from mgtop.record.output_lines import recognise
+from mgtop.record.output_messages import MOST_LINES
 from mgtop.wire.records import OutputAt, OutputLine
 
 SECOND = 1_000_000_000
@@ -107,7 +108,7 @@ def test_a_flood_of_errors_is_bounded(tmp_path: Path) -> None:
 def test_output_faster_than_it_can_be_read_is_skipped_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_module, "FARTHEST_BEHIND", 100_000)
+    monkeypatch.setattr(output_file, "FARTHEST_BEHIND", 100_000)
     path = tmp_path / "stdout.log"
     path.write_bytes(b"x" * 70 + b"\n")
     tail = OutputTail(path)

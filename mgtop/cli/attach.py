@@ -1,0 +1,263 @@
+"""``mgtop attach``: monitor a program that runs already, and leave it running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mgtop.cli.errors import INTERRUPTED, NOT_WRITTEN, OK, USAGE, UserError, say
+from mgtop.cli.options import recording_options
+
+if TYPE_CHECKING:
+    from mgtop.config import RunConfig
+    from mgtop.record.attach.process import Process
+    from mgtop.record.launch import Outcome, Recording
+    from mgtop.record.plan import Plan
+
+_POLL_S = 0.05
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_EXAMPLES = """\b
+Examples:
+  mgtop attach 4711
+  mgtop attach "$(pgrep -f infer.py | head -1)" --headless --seconds 60
+  mgtop attach 4711 --log server.log --config steps24.yaml"""
+
+
+@click.command(
+    "attach",
+    epilog=_EXAMPLES,
+    short_help="Monitor a running process and its descendants.",
+)
+@click.argument("pid", type=click.IntRange(min=1), metavar="PID")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The text log that it writes, if that is not its standard output.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="CONFIG",
+    help="Run configuration: name, parameters, target fps, thresholds, log pattern.",
+)
+@recording_options
+def command(
+    pid: int,
+    log: Path | None,
+    config: Path | None,
+    headless: bool,
+    seconds: float | None,
+    out: Path | None,
+) -> int:
+    """Monitor a running process and its descendants; leave them running.
+
+    If it is being recorded already, that session is opened. Else frames come from the
+    process's own probe, with what its pipe still holds of the time before; else from the text
+    log that it writes; else only GPU and host figures are seen, and you are told the command
+    that would give frames. With --seconds, mgtop lets go after that time.
+    """
+    from mgtop.record.attach.existing import recording_of
+    from mgtop.record.attach.process import CannotAttach, find
+
+    if not headless and not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise UserError(
+            "There is no terminal to draw on; use --headless to record without a screen."
+        )
+    try:
+        process = find(pid)
+    except CannotAttach as error:
+        raise UserError(str(error)) from None
+    existing = recording_of(pid)
+    if existing is not None:
+        return _open_existing(existing, pid, headless=headless, seconds=seconds)
+    _check_log(log)
+    plan, kept = _plan(process, config, log, seconds)
+    return _record(plan, kept, process, headless=headless, out=out)
+
+
+# ------------------------------------------------------------------------------- recording
+
+
+def _record(plan: Plan, kept: str, process: Process, *, headless: bool, out: Path | None) -> int:
+    from mgtop.record.attach.existing import recording_of
+    from mgtop.record.launch import LaunchError, start
+    from mgtop.record.status import read_status
+
+    if not headless:
+        import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
+    try:
+        recording = start(plan, out=out, config_yaml=kept)
+    except LaunchError as error:
+        existing = recording_of(process.pid)
+        if existing is not None:  # somebody else attached at the same moment
+            return _open_existing(existing, process.pid, headless=headless, seconds=plan.seconds)
+        raise UserError(str(error), error.code) from None
+    status = read_status(recording.folder)
+    if status is not None and status.message:
+        say(status.message)
+    if headless:
+        return _follow(recording, process)
+    return _on_screen(recording, process)
+
+
+def _follow(recording: Recording, process: Process) -> int:
+    """Wait for the end of the recording; a signal ends it, and reaches the program never."""
+    with _interruptible(recording.stop) as interrupted:
+        while (outcome := recording.poll()) is None:
+            time.sleep(_POLL_S)
+    _say_end(outcome, process)
+    click.echo(str(recording.folder))
+    return _exit_code(outcome, interrupted=bool(interrupted))
+
+
+def _on_screen(recording: Recording, process: Process) -> int:
+    from mgtop.view.app import run_view
+
+    run_view(recording.folder, fps=None, readonly=False)
+    outcome = recording.poll()
+    name = recording.folder.name
+    if outcome is None:
+        click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
+        return OK
+    _say_end(outcome, process)
+    click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
+    return _exit_code(outcome, interrupted=False)
+
+
+@contextmanager
+def _interruptible(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Signals that would end this command end the recording instead; the list fills."""
+    seen: list[int] = []
+
+    def ask(number: int, _frame: object) -> None:
+        seen.append(number)
+        stop()
+
+    before = {
+        number: signal.signal(number, ask)
+        for number in _ENDING
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say_end(outcome: Outcome, process: Process) -> None:
+    name = f"process {process.pid} ({process.name})"
+    if outcome.message:
+        say(outcome.message)
+    elif outcome.target_was_stopped:
+        say(f"{name} was stopped, as you asked.")
+    elif outcome.target_ended:
+        say(f"{name} has ended; with what exit code, only its parent knows.")
+    else:
+        say(f"let go of {name}; it goes on.")
+
+
+def _exit_code(outcome: Outcome, *, interrupted: bool) -> int:
+    if outcome.lost or outcome.exit_code == NOT_WRITTEN:
+        return NOT_WRITTEN
+    if outcome.exit_code:
+        return outcome.exit_code
+    return INTERRUPTED if interrupted else OK
+
+
+# ------------------------------------------------------------------------ already recorded
+
+
+def _open_existing(folder: Path, pid: int, *, headless: bool, seconds: float | None) -> int:
+    """Show a session that somebody else records; whatever happens here, it goes on."""
+    from mgtop.session.lock import is_live
+
+    say(f"process {pid} is being recorded already, in {folder.name}.")
+    if not headless:
+        from mgtop.view.app import run_view
+
+        run_view(folder, fps=None, readonly=False)
+        return OK
+    deadline = None if seconds is None else time.monotonic() + seconds
+    gone: list[int] = []
+    with _interruptible(lambda: None) as interrupted:
+        while is_live(folder) and not interrupted:
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            time.sleep(_POLL_S)
+        gone += interrupted
+    click.echo(str(folder))
+    return INTERRUPTED if gone else OK
+
+
+# -------------------------------------------------------------------------------- the plan
+
+
+def _check_log(log: Path | None) -> None:
+    if log is None:
+        return
+    if not log.exists():
+        raise UserError(f"There is no log {str(log)!r}.")
+    if not log.is_file():
+        raise UserError(f"{str(log)!r} is not a regular file, so it cannot be followed.")
+    if not os.access(log, os.R_OK):
+        raise UserError(f"The log {str(log)!r} cannot be read: permission denied.")
+
+
+def _plan(
+    process: Process, config: Path | None, log: Path | None, seconds: float | None
+) -> tuple[Plan, str]:
+    """What to record, and the configuration to keep beside it."""
+    from mgtop.record.attach.restart import folder_of, restart_line
+    from mgtop.record.from_config import git_state, kept_yaml, name_of_command
+    from mgtop.record.plan import Attached, Plan
+
+    settings, path = _configuration(process, config)
+    folder = folder_of(process)
+    command = list(process.command) or [process.name]
+    attached = Attached(
+        pid=process.pid,
+        proc=process.proc,
+        log=str(log.resolve()) if log is not None else None,
+        apart=[os.getpid()],
+        advice=restart_line(process) or "",
+    )
+    plan = Plan(
+        name=settings.name or name_of_command(command),
+        command=command,
+        cwd=folder or "",
+        params=settings.params,
+        settings=settings.analysis_settings(),
+        frames=settings.frames,
+        seconds=seconds,
+        git=git_state(process.root / folder.lstrip("/")) if folder is not None else None,
+        attach=attached,
+    )
+    return plan, kept_yaml(settings, path)
+
+
+def _configuration(process: Process, config: Path | None) -> tuple[RunConfig, Path]:
+    from mgtop.config import RunConfig
+    from mgtop.config.load import ConfigError, load_config, located
+    from mgtop.record.textlog_pattern import BadPattern, compile_pattern
+
+    if config is None:
+        words = [word.replace("{", "{{").replace("}", "}}") for word in process.command]
+        return RunConfig(command=words), Path.cwd() / "attach"
+    settings = load_config(config)
+    try:
+        compile_pattern(settings.frames.log)
+    except BadPattern as error:
+        wrong = ConfigError(str(error), str(config), key="frames.log.pattern")
+        raise UserError(str(located(wrong, config)), USAGE) from None
+    return settings, config
