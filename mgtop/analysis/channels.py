@@ -134,6 +134,7 @@ class Channels:
         self.environment = record.environment
 
     def _frame(self, record: r.FrameEmit) -> None:
+        self.process(record.proc).thread(record.tid).serves = record.request
         stream, _ = self.streams.add(record)
         if len(stream.emits) > SETTLED:
             self._settle(stream.emits[-1 - SETTLED])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import pairwise
 from statistics import median_low
 
@@ -32,8 +33,10 @@ class HostLog:
         self.threads[key] = log  # now the youngest
         log.add(record.t_ns, record)
 
-    def others_delay_ns(self, pid: int, tid: int, begin_ns: int, end_ns: int) -> float | None:
-        """The longest that another thread of the process waited for a core around [begin, end].
+    def others_delay_ns(
+        self, pid: int, but: Container[int], begin_ns: int, end_ns: int
+    ) -> float | None:
+        """The longest that a thread of the process, ``but`` those, waited for a core meanwhile.
 
         That is its run-queue delay between the readings that enclose the interval, less
         what is usual for so long a time: an upper bound, since the readings are wider than
@@ -41,7 +44,7 @@ class HostLog:
         """
         most: float | None = None
         for (its_pid, its_tid), log in self.threads.items():
-            if its_pid != pid or its_tid == tid:
+            if its_pid != pid or its_tid in but:
                 continue
             before, after = log.at(begin_ns), log.after(end_ns)
             if before is None or after is None:

@@ -15,10 +15,13 @@ compute         the model's steps and decoder, likewise
 output          encode and write, likewise
 late_ROLE       time spent waiting for a single span of another thread beyond that name's
                 usual duration
-gc, compile     collections and compilations
+gc, compile     collections and compilations; another thread's compilation counts where this
+                one stood still
 starved         waiting at an empty queue
 delay           waiting for a core (run-queue delay)
 cpu             CPU time of the emitting thread
+untold          work of the thread that runs the model, in none of its spans, that this one
+                waited for
 off             neither running nor waiting for a core, and none of the above
 off_compute     that part of it that lies inside compute spans
 compute_cpu     CPU time inside the thread's compute spans
@@ -43,7 +46,8 @@ from mgtop.analysis.spans import (
     without,
 )
 from mgtop.analysis.streams import Quantities
-from mgtop.wire.records import FrameEmit
+from mgtop.analysis.threads import ThreadLog
+from mgtop.wire.records import Compile, FrameEmit
 
 SHORT_SPAN_NS = 2_000_000
 """A span without CPU figures that is shorter than this is taken to have run throughout."""
@@ -85,6 +89,8 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     collections = overlap(_events(found, begin_ns, end_ns), whole)
     foreign = overlap(_events([c for c in found if c.tid not in tids], begin_ns, end_ns), whole)
     compiled = log.compilations.between(begin_ns, end_ns + _LATER_NS)
+    if _ran_beside(frame, previous, length(whole), _foreign(compiled, tids, begin_ns, end_ns)):
+        compiled = [c for c in compiled if c.tid in tids]
     compilations = without(overlap(_events(compiled, begin_ns, end_ns), whole), collections)
     free = without(without(whole, collections), compilations)
 
@@ -99,7 +105,7 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     worked = [interval for interval, _ in their_pieces]
     in_supply = [interval for interval, work in own_pieces if work.role == "supply"]
     waiting = merged([*gaps, *in_supply], begin_ns, end_ns)
-    starved = without(overlap(_starved(log, frame.tid, begin_ns, end_ns), waiting), worked)
+    starved = without(overlap(_starved(log, frame, begin_ns), waiting), worked)
     if starved:
         own_pieces = innermost(own, without(free, starved))
 
@@ -109,17 +115,23 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     unseen = min(length(free), _unseen_gc(found, frame, previous, begin_ns))
     result.quantities["gc"] = length(collections) + unseen
     result.quantities["starved"] = length(starved)
-    result.own(own, own_pieces)
+    mine = [c for c in compiled if c.tid in tids or frame.tid == 0]
+    compiled_here = overlap(_events(mine, begin_ns, end_ns), compilations)
+    result.own(own, own_pieces, innermost(own, compiled_here))
     result.beside(beside, their_pieces)
     result.take_out(unseen, length(free))
     # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
     elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
+    idle = without(without(gaps, worked), starved)
+    result.untold(log.model_threads(frame.request, tids), idle)
     elsewhere_ns = (
         length(overlap(foreign, elsewhere))
         + length(compilations)
+        - result.compiled_running
         + length(worked)
         - result.off_beside
         + length(overlap(starved, gaps))
+        + result.busy_beside
     )
     result.counters(frame, previous, elsewhere_ns)
     pieces = [Piece(begin, end, work, True) for (begin, end), work in own_pieces]
@@ -139,12 +151,31 @@ def _events(events: Sequence[object], begin_ns: int, end_ns: int) -> list[Interv
     )
 
 
-def _starved(log: ProcessLog, tid: int, begin_ns: int, end_ns: int) -> list[Interval]:
+def _foreign(compiled: Sequence[Compile], tids: set[int], begin_ns: int, end_ns: int) -> int:
+    """How long other threads compiled."""
+    return length(_events([c for c in compiled if c.tid not in tids], begin_ns, end_ns))
+
+
+def _ran_beside(
+    frame: FrameEmit, previous: FrameEmit | None, interval_ns: int, foreign_ns: int
+) -> bool:
+    """Whether this thread was on a core for most of the time that others compiled."""
+    if previous is None or previous.tid != frame.tid:
+        return False
+    cpu = _step(frame.cpu_ns, previous.cpu_ns)
+    delay = _step(frame.run_delay_ns, previous.run_delay_ns) or 0
+    return cpu is not None and 2 * (interval_ns - cpu - delay) < foreign_ns
+
+
+def _starved(log: ProcessLog, frame: FrameEmit, begin_ns: int) -> list[Interval]:
     empty: list[Interval] = []
     for queue in log.queues.values():
-        if queue.is_drained_by(tid):
-            empty += queue.empty(begin_ns, end_ns)
-    return merged(empty, begin_ns, end_ns)
+        others = not queue.draining or frame.tid in queue.draining
+        if not others and log.serves_others(queue.draining, frame.request):
+            continue
+        if queue.is_drained_by(frame.tid):
+            empty += queue.empty(begin_ns, frame.t_ns)
+    return merged(empty, begin_ns, frame.t_ns)
 
 
 def _unseen_gc(
@@ -175,11 +206,21 @@ class _Tally:
         self._off_in_compute = 0
         self.off_beside = 0
         """Time in which the thread that was waited for was itself off a core in compute."""
+        self.busy_beside = 0
+        """Time in which it worked, or waited for a core, in none of its spans."""
+        self.compiled_running = 0
+        """Of the thread's own compilations, what it spent on a core."""
 
-    def own(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
-        """Add the thread's own spans."""
+    def own(
+        self,
+        works: Sequence[Work],
+        pieces: Sequence[tuple[Interval, Work]],
+        compiled: Sequence[tuple[Interval, Work]],
+    ) -> None:
+        """Add the thread's own spans; ``compiled``: its compilations, by the spans they lie in."""
         quantities = self.quantities
         time = _time_by_work(pieces)
+        compiling = _time_by_work(compiled)
         cpu_known = True
         compute_cpu = 0
         for work, off, delay, cpu in _alone(works):
@@ -193,6 +234,12 @@ class _Tally:
             if off is None:
                 off = spent if work.end_ns - work.begin_ns >= SHORT_SPAN_NS else 0
                 cpu_known = cpu_known and off == 0
+            else:
+                # Compilers wait for others to compile: what is not known to be work is waiting.
+                in_compilations = compiling.get(id(work), 0)
+                waiting = min(in_compilations, int(off * share))
+                self.compiled_running += in_compilations - waiting
+                off -= int(waiting / share) if share else 0
             off = min(spent, int(off * share))
             if role == "compute":
                 self._off_in_compute += off
@@ -228,6 +275,14 @@ class _Tally:
             # Where a span is known to be for this very emit, all of it is compared.
             name: str = role if known else f"late_{role}"
             self.quantities[name] = self.quantities.get(name, 0) + spent
+
+    def untold(self, threads: Sequence[ThreadLog], idle: list[Interval]) -> None:
+        """Add what the model's threads did between their spans while this one waited."""
+        for thread in threads:
+            cpu, delay = thread.between(idle)
+            self.quantities["untold"] = self.quantities.get("untold", 0) + cpu
+            self._delay_beside += delay
+            self.busy_beside += cpu + delay
 
     def take_out(self, unseen_ns: int, free_ns: int) -> None:
         """Short collections lie somewhere; they are taken to be spread evenly."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container, Iterable
 from statistics import median
 
 import msgspec
 
 from mgtop.analysis.recent import Recent
 from mgtop.analysis.spans import Interval, Work, merged
+from mgtop.analysis.threads import ThreadLog
 from mgtop.wire.records import (
     SPAN_NAMES,
     Compile,
@@ -108,6 +110,8 @@ class ProcessLog:
         self.failures: Recent[Failure] = Recent(256)
         self.queues: dict[int, QueueLog] = {}
         self.torch: dict[int, Recent[TorchMemory]] = {}
+        self.threads: dict[int, ThreadLog] = {}
+        """By thread id: those that work for requests."""
         self.explicit: set[int] = set()
         """Threads whose spans named frames ahead of the next one: their index is meant."""
         self.pulse: Pulse | None = None
@@ -127,7 +131,9 @@ class ProcessLog:
     def span(self, record: Span, next_index: int | None) -> None:
         """Take a span. ``next_index``: the frame its request produces next, if known."""
         name = self._names.get(record.name, f"#{record.name}")
-        self.works.add(record.t_ns, Work.of(record, name))
+        work = Work.of(record, name)
+        self.works.add(record.t_ns, work)
+        self.thread(record.tid).add(work)
         if record.duration_ns > self.longest_ns:
             self.longest_ns = record.duration_ns
         durations = self._durations.get(name)
@@ -138,6 +144,30 @@ class ProcessLog:
         durations.append(record.duration_ns)
         if next_index is not None and record.index > next_index and len(self.explicit) < MOST_NAMES:
             self.explicit.add(record.tid)
+
+    def thread(self, tid: int) -> ThreadLog:
+        """The log of a thread; made when it is first heard of."""
+        log = self.threads.get(tid)
+        if log is None:
+            if len(self.threads) >= MOST_NAMES:
+                del self.threads[next(iter(self.threads))]
+            log = self.threads[tid] = ThreadLog()
+        return log
+
+    def model_threads(self, request: int, but: Container[int]) -> list[ThreadLog]:
+        """Threads that compute for a request, beside the ones that emit its frames."""
+        return [
+            log
+            for tid, log in self.threads.items()
+            if log.computes and log.serves == request and tid not in but
+        ]
+
+    def serves_others(self, tids: Iterable[int], request: int) -> bool:
+        """Whether all of these threads are known to work for other requests than that one."""
+        logs = [self.threads.get(tid) for tid in tids]
+        return bool(logs) and all(
+            log is not None and log.serves not in (0, request) for log in logs
+        )
 
     def queue(self, record: Queue) -> None:
         """Take a queue's report."""

@@ -45,8 +45,9 @@ def role_of(name: str) -> Role | None:
 class Work(msgspec.Struct, frozen=True):
     """One span, ready for analysis. Times in ns.
 
-    ``off_ns`` and ``delay_ns`` are the time in it without a core and the part of that spent
-    waiting for one, without its inner spans; None: not measured (short spans).
+    ``cpu_ns`` and ``delay_ns`` are its thread's CPU time and waiting for a core in it;
+    ``total_cpu_ns`` and ``total_delay_ns`` the thread's totals at its end. None: not measured
+    (short spans).
     """
 
     begin_ns: int
@@ -58,6 +59,8 @@ class Work(msgspec.Struct, frozen=True):
     index: int
     cpu_ns: int | None
     delay_ns: int | None
+    total_cpu_ns: int | None = None
+    total_delay_ns: int | None = None
 
     @staticmethod
     def of(span: Span, name: str) -> Work:
@@ -72,6 +75,8 @@ class Work(msgspec.Struct, frozen=True):
             span.index,
             span.cpu_ns,
             span.run_delay_ns,
+            span.thread_cpu_ns,
+            span.thread_delay_ns,
         )
 
 

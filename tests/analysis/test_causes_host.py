@@ -226,7 +226,8 @@ class TestCpuContention:
         pid = r.pid_of(PROC)
         bench = Bench()
         bench.add(r.HostThread(bench.now - MS, pid, WORKER, "omp", 0, 0))
-        bench.frames(20)
+        for _ in range(20):  # it waits a moment for the last of them, as steps do
+            bench.frame(forward=lambda: bench.sleep(1))
         bench.add(r.HostThread(bench.now - MS, pid, WORKER, "omp", 400 * MS, 2 * MS))
         bench.frame(forward=lambda: bench.sleep(80))
         bench.add(r.HostThread(bench.now + MS, pid, WORKER, "omp", 430 * MS, 80 * MS))

@@ -4,7 +4,8 @@ What is left of the interval without CPU time and run-queue delay, beyond its us
 and outside spans of supply and output (a wait inside ``write`` is output). Waiting for the
 GPU looks the same from the CPU. So with CUDA in use it takes evidence that the GPU had no
 work; without any, only waiting outside compute spans counts, in a program that does not
-usually wait there, and as an upper bound.
+usually wait there, and as an upper bound. And a thread that always waits, in a program that
+names no step of its model, may be waiting for one that works: nothing is claimed then.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ ORDER = 75
 
 SOURCE = "schedstat, thread CPU time"
 SELDOM = 0.1
-"""A program that spends less than this share of its interval waiting outside its compute
-spans does not synchronise with the GPU there."""
+"""A program that spends less than this share of its interval waiting (outside its compute
+spans, where it has some) does not usually wait for the GPU or for another thread there."""
 
 
 def measure(window: TailWindow, channels: Channels) -> Finding:
@@ -36,6 +37,11 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
     off, beyond = profile.get("off"), profile.off_beyond()
     if off is None or beyond is None:
         return Finding(state="not_resolved", source=None if off is None else SOURCE)
+    if not matters(beyond, window):
+        return _finding("absent", off)
+    if not profile.has_spans("compute") and not _seldom_waits(window, profile):
+        # It may wait for another thread of the program, of which nobody says what it does.
+        return _finding("not_resolved", off)
     bound: Bound = "exact"
     if channels.uses_gpu(window.proc):
         idle_ns = _gpu_idle_ns(window, channels, profile)
@@ -44,7 +50,7 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
         else:
             bound = "upper"
             allowed = _outside_compute(window, profile)
-            if allowed is None or (matters(beyond, window) and not matters(allowed, window)):
+            if allowed is None or not matters(allowed, window):
                 return _finding("not_resolved", off)
             beyond = min(beyond, allowed)
     if not matters(beyond, window):
@@ -64,6 +70,10 @@ def _gpu_idle_ns(window: TailWindow, channels: Channels, profile: Profile) -> fl
     if idle.state == "absent":
         return 0.0
     return idle.value * 1e6 if idle.state == "present" and idle.value is not None else None
+
+
+def _seldom_waits(window: TailWindow, profile: Profile) -> bool:
+    return (profile.usual("off") or 0.0) <= SELDOM * window.median_ns
 
 
 def _outside_compute(window: TailWindow, profile: Profile) -> float | None:

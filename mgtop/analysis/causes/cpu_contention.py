@@ -2,8 +2,9 @@
 
 The kernel counts the time for which a thread was ready and had no core (run-queue delay);
 a throttled cgroup shows there too. Major faults stop a thread until a page is read from
-disk: they are counted, not timed, and bounded by what a read can cost. On the CPU a step
-also waits for its worker threads; their delay is read from outside, and is a bound.
+disk: they are counted, not timed, and bounded by what a read can cost. On the CPU a step may
+also wait for worker threads, as it then usually does for a moment; their delay is read from
+outside, and is a bound.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ REMEDY = (
 )
 ORDER = 40
 
+WAITS = 0.02
+"""A step that shares its work with other threads always waits a little for the last of them:
+at least this share of its time."""
 FAULT_NS = 20_000_000
 """The longest that one major fault is believed to take: a seek of a busy disk."""
 
@@ -61,11 +65,16 @@ def _timed(ns: float, source: str, claims: tuple[Claim, ...]) -> Finding:
 
 
 def _workers(window: TailWindow, channels: Channels, profile: Profile) -> float | None:
-    """What another thread of the process waited for a core, where a step waits for threads."""
+    """What another thread of the process waited for a core, where steps wait for threads."""
     if channels.uses_gpu(window.proc) or not profile.off_compute_beyond():
         return None
+    usually = profile.usual("off_compute") or 0.0
+    if usually < WAITS * (profile.usual("compute") or 0.0):
+        return None
+    # A thread with spans or frames of its own has work of its own.
+    busy_otherwise = {window.tid, *profile.log.threads}
     return channels.host.others_delay_ns(
-        pid_of(window.proc), window.tid, window.begin_ns, window.end_ns
+        pid_of(window.proc), busy_otherwise, window.begin_ns, window.end_ns
     )
 
 

@@ -1,0 +1,212 @@
+"""Answers that were wrong when they were scored against the truth, each as a small case."""
+
+from __future__ import annotations
+
+from tail_bench import MAIN, MS, PROC, WORKER, Answer, Bench, late_frame
+
+from mgtop.wire import records as r
+
+OTHER = 13
+"""Thread of another request."""
+
+
+class TestModelThread:
+    """A worker computes, the main thread emits: what the worker does between its spans."""
+
+    @staticmethod
+    def judged(*, working_ms: float = 0, sleeping_ms: float = 0, delay_ms: float = 0) -> Answer:
+        bench = Bench()
+        cpu, delay = 0, 0
+        for i in range(26):
+            late = i == 20
+            if late:  # between its spans
+                cpu += int(working_ms * MS)
+                delay += int(delay_ms * MS)
+                bench.sleep(working_ms + sleeping_ms + delay_ms)
+            begin = bench.now
+            cpu += 30 * MS
+            bench.sleep(30)
+            bench.event(
+                r.Span, 1, i, bench.number("forward"), 30 * MS, 30 * MS, 0, cpu, delay, tid=WORKER
+            )
+            assert bench.now - begin == 30 * MS
+            bench.span("write", lambda: bench.run(8))
+            bench.emit()
+        return bench.judge(20)
+
+    def test_work_in_no_span_is_not_waiting(self) -> None:
+        found = self.judged(working_ms=200)
+        assert found.cause == "unexplained"
+        assert found.state("blocked") == "absent"
+
+    def test_a_sleep_between_its_spans_is(self) -> None:
+        found = self.judged(sleeping_ms=200)
+        assert found.cause == "blocked"
+        assert 195 <= found.ms("blocked") <= 205
+
+    def test_what_it_waits_for_a_core_is_contention(self) -> None:
+        found = self.judged(delay_ms=200)
+        assert found.names == ["cpu_contention"]
+        assert 190 <= found.ms("cpu_contention") <= 205
+
+    def test_half_and_half(self) -> None:
+        found = self.judged(working_ms=100, sleeping_ms=150)
+        assert found.names == ["blocked"]
+        assert 145 <= found.ms("blocked") <= 155
+
+
+class TestUntold:
+    def test_a_thread_that_always_waits_for_nobody_knows_whom_tells_nothing(self) -> None:
+        """It emits what a thread without spans has made: that one may have been computing."""
+        bench = Bench()
+        for i in range(26):
+            bench.sleep(230 if i == 20 else 30)
+            bench.run(5)
+            bench.emit()
+        found = bench.judge(20)
+        assert found.cause == "unexplained"
+        assert found.state("blocked") == "not_resolved"
+
+    def test_a_thread_that_seldom_waits_is_blocked(self) -> None:
+        bench = Bench()
+        for i in range(26):
+            bench.sleep(202 if i == 20 else 2)
+            bench.run(33)
+            bench.emit()
+        assert bench.judge(20).cause == "blocked"
+
+    def test_one_that_paces_itself_beside_its_steps_is_blocked(self) -> None:
+        bench = Bench()
+        for i in range(26):
+            bench.sleep(215 if i == 20 else 15)
+            bench.span("forward", lambda: bench.run(25))
+            bench.emit()
+        assert bench.judge(20).cause == "blocked"
+
+
+class TestCompilation:
+    def test_a_wait_elsewhere_in_the_interval_is_named_beside_it(self) -> None:
+        found = late_frame(
+            lambda b: b.frame(before=lambda: b.sleep(150), forward=lambda: b.compile(170))
+        )
+        assert found.names == ["compile", "blocked"]
+        assert 145 <= found.ms("blocked") <= 155
+
+    def test_waiting_inside_it_is_its_own(self) -> None:
+        """Compilers have other processes compile, and wait for them."""
+        bench = Bench()
+        bench.frames(20)
+
+        def compile_elsewhere() -> None:
+            bench.sleep(200)
+            bench.compiles += 1
+            bench.event(r.Compile, 200 * MS, "forward")
+
+        bench.frame(forward=compile_elsewhere)
+        bench.frames(5)
+        found = bench.judge(20)
+        assert found.names == ["compile"]
+        assert 195 <= found.ms("compile") <= 205
+
+    def test_another_threads_does_not_hold_up_one_that_runs(self) -> None:
+        bench = Bench()
+        bench.frames(20)
+        begin = bench.now
+
+        def beside() -> None:
+            bench.run(300)
+            bench.event(r.Compile, 250 * MS, "other", tid=OTHER, t_ns=begin + 270 * MS)
+
+        bench.frame(forward=beside)
+        bench.frames(5)
+        found = bench.judge(20)
+        assert found.names == ["compute"]
+        assert 290 <= found.ms("compute") <= 310
+
+    def test_another_threads_holds_up_one_that_stands_still(self) -> None:
+        """It holds the interpreter: nobody else runs."""
+        bench = Bench()
+        bench.frames(20)
+        begin = bench.now
+
+        def beside() -> None:
+            bench.sleep(300)
+            bench.event(r.Compile, 290 * MS, "other", tid=OTHER, t_ns=begin + 305 * MS)
+
+        bench.frame(forward=beside)
+        bench.frames(5)
+        assert bench.judge(20).cause == "compile"
+
+
+class TestQueueOfAnotherRequest:
+    @staticmethod
+    def bench(other_serves: int) -> Answer:
+        """The main thread sleeps; a queue that another thread drains is empty meanwhile."""
+        bench = Bench()
+        bench.event(r.Name, 20, "prefetch-b")
+        for i in range(26):
+            bench.event(r.Queue, 20, 1, 4, tid=WORKER)
+            bench.event(r.Span, other_serves, i, bench.number("forward"), 10 * MS, tid=OTHER)
+            bench.event(r.Queue, 20, 0, 4, tid=OTHER)
+            if i == 20:
+                bench.sleep(200)
+            bench.event(r.Queue, 20, 1, 4, tid=WORKER)
+            bench.event(r.Queue, 20, 2, 4, tid=WORKER)
+            bench.event(r.Queue, 20, 1, 4, tid=OTHER)
+            bench.frame()
+        return bench.judge(20)
+
+    def test_is_not_this_ones(self) -> None:
+        found = self.bench(other_serves=2)
+        assert found.names == ["blocked"]
+
+    def test_of_this_ones_own_model_thread_is(self) -> None:
+        assert self.bench(other_serves=1).names == ["queue"]
+
+
+class TestWorkerThreads:
+    """What other threads waited for a core is this one's loss only where it waits for them."""
+
+    @staticmethod
+    def judged(*, usual_wait_ms: float, says_spans: bool) -> Answer:
+        bench = Bench()
+        pid = r.pid_of(PROC)
+        for i in range(26):
+            bench.add(
+                r.HostThread(
+                    bench.now, pid, WORKER, "t", 30 * i * MS, (80 if i > 20 else 0) * MS + i * MS
+                )
+            )
+            if says_spans:
+                bench.foreign_span("decode", bench.now, 3, index=i + 2)
+            late = 100 if i == 20 else 0
+            bench.frame(forward=lambda late=late: bench.sleep(usual_wait_ms + late))
+        bench.add(r.HostThread(bench.now, pid, WORKER, "t", 900 * MS, 110 * MS))
+        return bench.judge(20)
+
+    def test_a_step_that_always_waits_for_its_workers(self) -> None:
+        found = self.judged(usual_wait_ms=1, says_spans=False)
+        assert "cpu_contention" in found.names
+
+    def test_a_step_that_never_does(self) -> None:
+        found = self.judged(usual_wait_ms=0, says_spans=False)
+        assert found.names == ["blocked"]
+
+    def test_a_thread_with_work_of_its_own_is_no_worker(self) -> None:
+        found = self.judged(usual_wait_ms=1, says_spans=True)
+        assert found.names == ["blocked"]
+
+
+def test_the_emitting_threads_own_spans_make_no_model_thread_of_it() -> None:
+    """Work of the emitting thread between its own spans stays what it was: not explained."""
+    bench = Bench()
+    cpu = 0
+    for i in range(26):
+        if i == 20:
+            bench.run(200)
+            cpu += 200 * MS
+        bench.run(30)
+        cpu += 30 * MS
+        bench.event(r.Span, 1, i, bench.number("forward"), 30 * MS, 30 * MS, 0, cpu, 0, tid=MAIN)
+        bench.emit()
+    assert bench.judge(20).cause == "unexplained"
