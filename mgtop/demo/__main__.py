@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from types import FrameType
 
@@ -23,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         options = parse(sys.argv[1:] if arguments is None else arguments)
         check_packages()
         stopping = _StopSignals()
+        # torch runs without NumPy, and warns of it; nothing here needs it.
+        warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
         probe.load_begin()  # importing torch is part of it
         from mgtop.demo.run import Run
 

@@ -18,6 +18,9 @@ SEGMENT = 20 << 20
 LEAST_SEGMENTS = 400
 MOST_SEGMENTS = 4000
 
+USUAL_MS = 120.0
+"""What is aimed at while loading, where no ``ms`` was ordered."""
+
 
 class Reclaim(Fault):
     """Fills the cache with small segments, then asks for more than fits under the limit.
@@ -29,7 +32,7 @@ class Reclaim(Fault):
     place: ClassVar[Place] = "vae_decode"
 
     def prepare(self, generator: Generator) -> None:
-        """Set the memory limit, and measure what a segment costs."""
+        """See that there is enough memory, and measure what a reclaim takes."""
         if "expandable_segments:true" in _allocator_settings():
             raise DemoError(
                 "--fault vram: with expandable_segments:True there is no fragmented cache to give "
@@ -45,17 +48,19 @@ class Reclaim(Fault):
             )
         self._most = most
         torch.cuda.empty_cache()
-        self._strike(LEAST_SEGMENTS)  # the first one is not typical
+        self._segments = LEAST_SEGMENTS
+        for _ in range(3):  # the first is not typical, and a segment costs more among many
+            self.strike(self.order.ms or USUAL_MS, None)
+
+    def strike(self, ms: float, scene: Scene | None) -> None:
+        """Fragment and reclaim, with as many segments as took ``ms`` by the last time's measure."""
         begin = time.perf_counter()
-        self._strike(LEAST_SEGMENTS)
-        self._segment_ms = (time.perf_counter() - begin) * 1e3 / LEAST_SEGMENTS
+        self._reclaim(self._segments)
+        took_ms = (time.perf_counter() - begin) * 1e3
+        wanted = round(self._segments * ms / took_ms)
+        self._segments = min(self._most, max(LEAST_SEGMENTS, wanted))
 
-    def strike(self, ms: float, scene: Scene) -> None:
-        """Fragment and reclaim, with as many segments as fit the time wanted."""
-        wanted = round(ms / self._segment_ms)
-        self._strike(min(self._most, max(LEAST_SEGMENTS, wanted)))
-
-    def _strike(self, segments: int) -> None:
+    def _reclaim(self, segments: int) -> None:
         device = self._device
         retries = torch.cuda.memory_stats(device)["num_alloc_retries"]
         limit = torch.cuda.memory_reserved(device) + (segments + 8) * SEGMENT
