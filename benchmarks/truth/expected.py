@@ -31,8 +31,9 @@ CAUSES = {
 """The one right cause of each fault where a program has spans. ``untold`` is work in no span:
 no channel sees it. A stopped process is blocked: it neither runs nor wants to."""
 
-WHOLE_PROCESS = frozenset({"gc"})
-"""Faults that hold up every thread of the process, not only the one that they struck."""
+WHOLE_PROCESS = frozenset({"gc", "compile"})
+"""Faults that hold up every thread of the process, not only the one that they struck: both keep
+the interpreter."""
 
 _WAITING = frozenset({"stall", "stall_in_step", "lock", "late_decode", "output_wait", "queue"})
 _TOLD_ANYWAY = frozenset({"gc", "compile"})

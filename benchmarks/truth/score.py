@@ -35,8 +35,9 @@ NEAR = 0.25
 """A time explained is right within this share of the time injected."""
 FELT = 0.1
 """A strike counts for an interval of which it took at least this share of the excess."""
-BUSY_CORES = 0.3
-"""From this much of a core on, other programs are taken to have disturbed an interval."""
+BUSY_CORES, FREE_CORES = 0.3, 0.2
+"""An interval is disturbed where other programs used so much of a core, or where less than this
+was free at all: then threads may have waited for a core, whatever was ordered."""
 NOT_FOUND = "not found"
 
 
@@ -50,7 +51,7 @@ class Judged:
         should: whether it should be found as a late frame.
         cause: what the report names; None: not found.
         explained_ms: the report's shares by cause.
-        disturbed: other programs took cores meanwhile.
+        disturbed: cores were short meanwhile, by the kernel's account of the whole machine.
         alone: all strikes were meant for this emit (else another request's struck it too).
     """
 
@@ -238,12 +239,12 @@ def _judged(
 
 
 def disturbed(outside: Sequence[Outside], begin_ns: int, end_ns: int) -> bool:
-    """Whether other programs used much of a core in any reading that overlaps an interval."""
+    """Whether cores were short in any reading that overlaps an interval."""
     at = bisect_left(outside, begin_ns, key=lambda reading: reading.t_ns)
     for reading in outside[at:]:
         if reading.t_ns - reading.period_ns >= end_ns:
             break
-        if reading.cores >= BUSY_CORES:
+        if reading.cores >= BUSY_CORES or reading.free < FREE_CORES:
             return True
     return False
 
@@ -260,7 +261,7 @@ def is_right(judged: Judged) -> bool:
 def is_right_set(judged: Judged) -> bool:
     """Whether exactly the causes of both faults are named.
 
-    Where other programs took cores meanwhile, ``cpu_contention`` beside them is true as well.
+    Where cores were short meanwhile, ``cpu_contention`` beside them is true as well.
     """
     right = {CAUSES[fault] for fault in judged.faults}
     also = {"cpu_contention"} if judged.disturbed else set()

@@ -41,11 +41,15 @@ class Strike:
 
 @dataclass(frozen=True)
 class Outside:
-    """Other programs kept so many cores busy in the ``period_ns`` up to ``t_ns``."""
+    """Other programs kept so many cores busy in the ``period_ns`` up to ``t_ns``.
+
+    ``free``: cores that nobody used.
+    """
 
     t_ns: int
     period_ns: int
     cores: float
+    free: float
 
 
 @dataclass
@@ -81,7 +85,9 @@ class Truth:
                 Emit(item["request"], item["emit"], item["index"], item["count"], item["t_ns"])
             )
         elif kind == "outside":
-            self.outside.append(Outside(item["t_ns"], item["period_ns"], item["cores"]))
+            self.outside.append(
+                Outside(item["t_ns"], item["period_ns"], item["cores"], item["free"])
+            )
         elif kind == "strike":
             self.strikes.append(
                 Strike(
@@ -140,6 +146,7 @@ class TruthFile:
                 "t_ns": outside.t_ns,
                 "period_ns": outside.period_ns,
                 "cores": round(outside.cores, 3),
+                "free": round(outside.free, 3),
             }
         )
 

@@ -45,7 +45,8 @@ class Witness(threading.Thread):
             self._busy_ns += busy
             self._time_ns += period
             self.mean_cores = self._busy_ns / self._time_ns
-            self._truth.outside(Outside(now_ns, period, busy / period))
+            free = max(0.0, (os.cpu_count() or 1) - (now_all_ns - all_ns) / period)
+            self._truth.outside(Outside(now_ns, period, busy / period, free))
             at_ns, all_ns, mine = now_ns, now_all_ns, now
 
     def close(self) -> None:
