@@ -40,6 +40,10 @@ MORE_SPANS = (
 )
 
 
+SMALL_BUFFER = 1.5
+"""A buffer of so many usual intervals is what smooth play needs anyway, no fault."""
+
+
 def decide(summary: Summary, settings: AnalysisSettings) -> Verdict:
     """Judge a session by its summary (whose own ``verdict`` is not looked at)."""
     judge = _Judge(summary, settings)
@@ -320,7 +324,7 @@ class _Judge:
     def output(self) -> Verdict | None:
         """Rule 7: the picture stood still, and none of the above tells why."""
         playout = self.summary.playout
-        if not playout.underruns:
+        if not playout.underruns or self._only_a_buffer():
             return None
         stood = f" for {ms(playout.stall_ms)}" if playout.stall_ms is not None else ""
         return Verdict(
@@ -356,8 +360,33 @@ class _Judge:
                 *reasons.memory(self.summary),
                 *reasons.resources(self.summary),
             ],
-            next=["Nothing to change; a longer run shows whether memory stays flat."],
+            next=[
+                *self._buffer(),
+                "Nothing else to change; a longer run shows whether memory stays flat."
+                if self._only_a_buffer()
+                else "Nothing to change; a longer run shows whether memory stays flat.",
+            ],
         )
+
+    def _only_a_buffer(self) -> bool:
+        """Whether the picture stood still only because play began with too little.
+
+        The first block of these models is smaller than the rest, so a player that starts
+        with it alone waits for the second one, however well the model keeps its pace.
+        """
+        playout, usual = self.summary.playout, self.summary.interval_ms.p50
+        if not playout.underruns or playout.smooth_buffer_ms is None or usual is None:
+            return False
+        return playout.smooth_buffer_ms <= SMALL_BUFFER * usual
+
+    def _buffer(self) -> list[str]:
+        frames = self.summary.playout.smooth_buffer_frames
+        if not self._only_a_buffer() or not frames:
+            return []
+        return [
+            f"Start playing with a buffer of {plural(frames, 'frame')}: with the first block "
+            "alone the picture stands still until the second one comes."
+        ]
 
     # ----------------------------------------------------------------------------- helpers
 

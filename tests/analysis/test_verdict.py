@@ -308,6 +308,19 @@ class TestPace:
         assert found.code == "output"
         assert "8 frames" in found.next[0]
 
+    def test_a_small_first_block_is_no_fault_of_the_output(self) -> None:
+        playout = PlayoutSummary(
+            target_fps=16.0,
+            keeps_up=True,
+            underruns=1,
+            stall_ms=23.0,
+            smooth_buffer_ms=23.0,
+            smooth_buffer_frames=1,
+        )
+        found = judge(session(playout=playout))
+        assert found.code == "steady"
+        assert "buffer of 1 frame:" in found.next[0]
+
 
 class TestStart:
     def test_late_frames_at_the_start_only(self) -> None:
