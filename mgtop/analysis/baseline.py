@@ -11,9 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator
+from statistics import median
 from typing import Literal
 
-from mgtop.analysis.statistics import quantile
 from mgtop.config.structs import Detect
 
 SHIFT_LENGTH = 8
@@ -57,7 +57,11 @@ class RecentMedian:
 
     def median(self) -> float | None:
         """None where there is no value."""
-        return quantile(self._ordered, 0.5) if self._ordered else None
+        ordered = self._ordered
+        middle = len(ordered) >> 1
+        if len(ordered) & 1:
+            return ordered[middle]
+        return (ordered[middle - 1] + ordered[middle]) / 2 if ordered else None
 
     def median_without(self, value: float) -> float | None:
         """The median of all but one of this value (of all, where there is none)."""
@@ -66,16 +70,16 @@ class RecentMedian:
         if at == len(ordered) or ordered[at] != value:
             return self.median()
         rest = ordered[:at] + ordered[at + 1 :]
-        return quantile(rest, 0.5) if rest else None
+        return median(rest) if rest else None
 
 
 def side_of(x: float, count: int, median: float, detect: Detect) -> Side:
     """On which side of the rule ``x`` (ns per frame, of ``count`` frames) lies."""
-    floor = detect.floor_ms * 1e6 / count
-    if x > detect.ratio * median and x > median + floor:
-        return "above"
-    if x * detect.ratio < median and x + floor < median:
-        return "below"
+    ratio = detect.ratio
+    if x > ratio * median:
+        return "above" if x > median + detect.floor_ms * 1e6 / count else "usual"
+    if x * ratio < median:
+        return "below" if x + detect.floor_ms * 1e6 / count < median else "usual"
     return "usual"
 
 
@@ -105,6 +109,10 @@ class Baseline:
         """The usual interval per frame, ns; None where nothing is known."""
         return self._recent.median()
 
+    def median_of_level(self, x: float) -> float | None:
+        """The median per frame, ns, of the level before a run (but one of this length)."""
+        return self._recent.median_without(x)
+
     def median_of_others(self, x: float | None = None) -> float | None:
         """The median per frame, ns, of all that are held (but one of this length)."""
         if not self._withheld:
@@ -112,7 +120,7 @@ class Baseline:
         held = sorted([*self._recent, *self._run])
         if x in held:
             held.remove(x)
-        return quantile(held, 0.5) if held else None
+        return median(held) if held else None
 
     @property
     def known(self) -> int:
@@ -140,13 +148,13 @@ class Baseline:
 
         Returns on which side of the rule it lies, and the median that it was compared with.
         """
-        median = self._recent.median()
-        side = self._side_of(x, count, median)
+        usual = self._recent.median()
+        side = self._side_of(x, count, usual)
         if self._run and side != self._side:
             self._end_run()
         if side == "usual":
             self._recent.add(x)
-            return side, median
+            return side, usual
         if not self._run:
             self._side, self._run_begin_ns = side, begin_ns
             self._withheld = not self.settled
@@ -159,7 +167,7 @@ class Baseline:
             self._recent.clear()
             self._withheld = True
             self._end_run()
-        return side, median
+        return side, usual
 
     def forget(self) -> None:
         """Let go of all that was recent: nothing more comes."""
@@ -170,7 +178,9 @@ class Baseline:
     def _side_of(self, x: float, count: int, median: float | None) -> Side:
         if median is None or len(self._recent) < FEW:
             return "usual"
-        return side_of(x, count, median, self._detect)
+        side = side_of(x, count, median, self._detect)
+        # A few long ones at first are no level that the rest has left.
+        return "usual" if side == "below" and not self.settled else side
 
     def _end_run(self) -> None:
         if self._withheld:

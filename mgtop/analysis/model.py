@@ -117,12 +117,22 @@ class Model:
         if interval is not None:
             lasted_ms = interval.duration_ns / 1e6
             store.add_span("interval", interval.begin_ns, frame.t_ns, lasted_ms)
-        slack = request.slack_ns(frame.t_ns)
-        if slack is not None:
-            store.add("slack", frame.t_ns, slack / 1e6)
+        self._draw_slack(request, frame.t_ns)
         if request.detector.open:
             self._pending[request] = None
         self._judge()
+
+    def _draw_slack(self, request: Request, t_ns: int) -> None:
+        """The viewer's slack falls until frames come, and jumps up then."""
+        slack = request.slack_ns(t_ns)
+        if slack is None or request.player is None:
+            return
+        store, before = self.channels.store, request.player.arrival_slack_ns
+        if before is not None and before < 0:
+            store.add_span("slack", t_ns + round(before), t_ns, 0.0)
+        elif before is not None:
+            store.add("slack", t_ns, before / 1e6)
+        store.add("slack", t_ns, slack / 1e6)
 
     def _stream_end(self, record: r.StreamEnd) -> None:
         self.traffic.ended(record)

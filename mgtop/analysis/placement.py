@@ -191,8 +191,8 @@ def _hits(rows: list[list[int]], period: int, total: int) -> int:
         if mine:
             streams += 1
             slots += (mine[-1] - mine[0]) // period + 1
-    again = hits >= 2 * streams  # else it is the same place in each request, no period
-    return hits if again and hits >= FILLED * slots else 0
+    # Two equal distances make a period; less is the same few places in each request.
+    return hits if hits >= 3 * streams and hits >= FILLED * slots else 0
 
 
 def at_least(hits: int, places: int, marked: int, drawn: int) -> float:

@@ -18,6 +18,8 @@ FEWEST_EMITS = 8
 RATE_TOLERANCE = 0.01
 """A source that makes the target rate but for 1 % keeps up: that is the clocks' and the
 pacer's scatter, over any session."""
+ROUNDING_NS = 1_000
+"""A frame that misses its due time by less is on time: rates and clocks are rounded."""
 MOST_POINTS = 64
 
 
@@ -85,6 +87,7 @@ class Playout:
         "_frame_ns",
         "_progress",
         "_wanted_buffer",
+        "arrival_slack_ns",
         "buffer_frames",
         "fps",
         "slack_min_ns",
@@ -102,6 +105,8 @@ class Playout:
         self.stall_ns = 0.0
         self.smooth_delay_ns = 0.0
         self.slack_min_ns: float | None = None
+        self.arrival_slack_ns: float | None = None
+        """Slack when the last emit arrived, without it; below 0: so long it was waited for."""
         self._first_ns: int | None = None
         self._first_index = 0
         self._progress = Progress()
@@ -125,12 +130,13 @@ class Playout:
         late: bool | None = None
         if self._anchor_ns is not None:
             slack = self._anchor_ns + ahead_ns - since_ns
-            late = slack < 0
+            self.arrival_slack_ns = slack
+            late = slack < -ROUNDING_NS
             if late:
                 self.underruns += 1
                 self.stall_ns -= slack
                 self._anchor_ns -= slack
-                slack = 0.0
+            slack = max(0.0, slack)
             lowest = self.slack_min_ns
             self.slack_min_ns = slack if lowest is None else min(lowest, slack)
         self._arrived = max(self._arrived, before + count)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 from mgtop.analysis.gaps import Gaps
 from mgtop.analysis.playout import Playout
-from mgtop.analysis.statistics import Typical
+from mgtop.analysis.span_medians import SpanMedians
 from mgtop.analysis.summary import PlayoutSummary, RequestSummary
 from mgtop.analysis.tails import Interval, TailDetector
 from mgtop.analysis.totals import Totals
+from mgtop.analysis.waits import waited_ns, waits_of
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire.records import ROUTES, FrameEmit, PreprocessDone, RequestReceived, StreamEnd, Wait
 
@@ -24,7 +25,6 @@ OUT_OF_ORDER = "times out of order: the intervals beside them are not known"
 FROM_A_LOG = ROUTES.index("log")
 LONGEST_NS = 30 * 86_400 * 1_000_000_000
 """Longer intervals are damage, not time."""
-MOST_SPAN_NAMES = 64
 
 
 class Request:
@@ -45,8 +45,8 @@ class Request:
 
     __slots__ = (
         "_changed", "_cpu_ns", "_cpu_time_ns", "_frames_missing", "_gaps", "_indices",
-        "_intervals_missing", "_open_spans", "_paused_ns", "_settings", "_spans", "_summary",
-        "_times", "_unknown", "_warmup_spans", "begin_ns", "detector", "dropped", "emits",
+        "_intervals_missing", "_paused_ns", "_settings", "_spans", "_summary",
+        "_times", "_unknown", "begin_ns", "detector", "dropped", "emits",
         "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
         "last", "number", "ordinal", "params", "player", "preprocess_done_ns", "proc",
         "process_ordinal", "received_ns", "route", "tails", "totals",
@@ -84,9 +84,7 @@ class Request:
         self._intervals_missing = self._frames_missing = self._unknown = 0
         self._times, self._indices = array("q"), array("q")
         self._paused_ns = 0
-        self._spans: dict[str, Typical] = {}
-        self._warmup_spans: dict[str, Typical] = {}
-        self._open_spans: dict[str, int] = {}
+        self._spans = SpanMedians()
         self._cpu_ns = self._cpu_time_ns = 0
         self._changed = True
         self._summary: RequestSummary | None = None
@@ -120,11 +118,7 @@ class Request:
 
     def span(self, name: str, duration_ns: int) -> None:
         """Named work was done for it."""
-        spans = self._open_spans
-        if name in spans:
-            spans[name] += duration_ns
-        elif len(spans) < MOST_SPAN_NAMES:
-            spans[name] = duration_ns
+        self._spans.add(name, duration_ns)
 
     def has(self, frame: FrameEmit) -> bool:
         """Whether that emit is here already: told twice, it is not counted twice."""
@@ -160,8 +154,7 @@ class Request:
         if frame.emit == 0 and self.first_emit_ns is None:
             self.first_emit_ns = frame.t_ns
         warmup = frame.emit < self._settings.warmup.emits
-        if self._open_spans:
-            self._close_spans(warmup)
+        self._spans.close(warmup)
         if waits and previous is not None and in_order:
             self._paused_ns += self._waited_ns(waits, alone, previous.t_ns, frame)
         late = self._play(frame)
@@ -261,37 +254,9 @@ class Request:
         return self.player.add(frame.t_ns - self._paused_ns, frame.index, frame.count)
 
     def _waited_ns(self, waits: Sequence[Wait], alone: bool, begin: int, frame: FrameEmit) -> int:
-        """How much of the time since ``begin`` the program waited for a person.
-
-        Another thread's waiting holds nothing up where other requests are served, or where
-        frames went on coming while it waited (one may: it was on its way).
-        """
-        mine = [
-            wait
-            for wait in waits
-            if wait.t_ns > begin
-            and (
-                wait.tid == frame.tid
-                or not (wait.tid and frame.tid)
-                or (alone and self._emits_in(wait) <= 1)
-            )
-        ]
+        """How much of the time since ``begin`` the program waited for a person."""
+        mine = waits_of(waits, frame, begin, alone, self._times)
         return waited_ns(mine, begin, frame.t_ns) if mine else 0
-
-    def _emits_in(self, wait: Wait) -> int:
-        begin = bisect_right(self._times, wait.t_ns - wait.duration_ns)
-        return bisect_left(self._times, wait.t_ns) - begin
-
-    def _close_spans(self, warmup: bool) -> None:
-        kept = self._warmup_spans if warmup else self._spans
-        for name, duration in self._open_spans.items():
-            typical = kept.get(name)
-            if typical is None:
-                if len(kept) >= MOST_SPAN_NAMES:
-                    continue
-                typical = kept[name] = Typical()
-            typical.add(duration)
-        self._open_spans.clear()
 
     def _count_cpu(self, frame: FrameEmit, previous: FrameEmit | None, duration: int) -> None:
         if previous is None or previous.tid != frame.tid:
@@ -380,8 +345,6 @@ class Request:
 
     def _make_summary(self, start_ns: int, warmup: bool) -> RequestSummary:
         share = self._cpu_ns / self._cpu_time_ns if self._cpu_time_ns else None
-        spans = {**self._warmup_spans, **self._spans}
-        medians = {name: found.median() for name, found in spans.items()}
         return RequestSummary(
             id=self.id,
             warmup=warmup,
@@ -393,7 +356,7 @@ class Request:
             ended=self.ended_ns is not None,
             interval_ms=self.totals.intervals(),
             tails=self.tails,
-            spans={name: ns / 1e6 for name, ns in medians.items() if ns is not None},
+            spans=self._spans.medians_ms(),
             cpu_share=share,
             playout=self.playout(),
             params=self.params,
@@ -408,19 +371,6 @@ def usable_fps(value: object) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-3 <= value <= 1e6:
         return float(value)
     return None
-
-
-def waited_ns(waits: Iterable[Wait], begin_ns: int, end_ns: int) -> int:
-    """How much of begin … end was spent waiting for a person (overlaps counted once)."""
-    covered = 0
-    reached = begin_ns
-    for wait in sorted(waits, key=lambda wait: wait.t_ns - wait.duration_ns):
-        begin = max(wait.t_ns - wait.duration_ns, reached)
-        end = min(wait.t_ns, end_ns)
-        if end > begin:
-            covered += end - begin
-            reached = end
-    return covered
 
 
 def _ms_between(begin_ns: int | None, end_ns: int | None) -> float | None:

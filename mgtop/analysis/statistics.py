@@ -48,7 +48,10 @@ class Samples:
         kind: ``q`` for whole numbers (their sums are exact), ``d`` for floats.
     """
 
-    __slots__ = ("_chunks", "_kind", "_maxima", "_new", "_starts", "_sums", "total")
+    __slots__ = ("_chunks", "_kind", "_maxima", "_new", "_starts", "_sums", "add")
+
+    add: Callable[[float], None]
+    """Add a value."""
 
     def __init__(self, values: Iterable[float] = (), kind: Literal["d", "q"] = "d") -> None:
         self._kind = kind
@@ -57,11 +60,8 @@ class Samples:
         self._sums: list[float] = []
         self._starts: list[int] | None = None
         """Rank of each piece's first value; None: to be counted again."""
-        self._new: array[float] = array(kind)
-        self.total: float = 0
-        """Sum of all values."""
-        for value in values:
-            self.add(value)
+        self._new: array[float] = array(kind, values)
+        self.add = self._new.append
 
     def __len__(self) -> int:
         return sum(map(len, self._chunks)) + len(self._new)
@@ -71,10 +71,14 @@ class Samples:
         self._settle()
         return chain.from_iterable(self._chunks)
 
-    def add(self, value: float) -> None:
-        """Add a value."""
-        self._new.append(value)
-        self.total += value
+    def extend(self, values: Iterable[float]) -> None:
+        """Add several values."""
+        self._new.extend(values)
+
+    def total(self) -> float:
+        """Sum of all values."""
+        self._settle()
+        return sum(self._sums)
 
     def at(self, rank: int) -> float:
         """The value of a rank, from 0.
@@ -125,7 +129,7 @@ class Samples:
         else:
             for value in new:
                 self._insert(value)
-        self._new = array(self._kind)
+        del new[:]
 
     def _rebuild(self, ordered: list[float]) -> None:
         pieces = range(0, len(ordered), CHUNK)
@@ -247,6 +251,11 @@ class TimeUnion:
             ends.append(end_ns)
             self.length_ns += end_ns - begin_ns
             return
+        if begin_ns >= begins[-1]:  # the usual case, kept short
+            if end_ns > ends[-1]:
+                self.length_ns += end_ns - ends[-1]
+                ends[-1] = end_ns
+            return
         first = bisect_left(ends, begin_ns)
         last = bisect_right(begins, end_ns)
         if first < last:
@@ -264,6 +273,7 @@ class TimeUnion:
 EXACT = 1_024
 STEP = 0.01
 """Steps of the coarse medians of :class:`Typical`; half of it is their relative error."""
+_STEPS_PER_E = 1 / math.log1p(STEP)
 
 
 class Typical:
@@ -306,8 +316,8 @@ class Typical:
             passed += self._steps[step]
             if 2 * passed >= self._count:
                 break
-        return 0.0 if step < 0 else math.exp(step * math.log1p(STEP))
+        return 0.0 if step < 0 else math.exp(step / _STEPS_PER_E)
 
     def _put(self, value: int) -> None:
-        step = round(math.log(value) / math.log1p(STEP)) if value >= 1 else -1
+        step = round(math.log(value) * _STEPS_PER_E) if value >= 1 else -1
         self._steps[step] = self._steps.get(step, 0) + 1

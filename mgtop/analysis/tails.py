@@ -177,7 +177,8 @@ class TailDetector:
         """The level ends: the first emits of it are judged by it, not by the next one."""
         for candidate in self.open:
             if candidate.early and candidate.number < self._run_starts:
-                self._judge_early(candidate)
+                median = self.baseline.median_of_level(candidate.interval.per_frame_ns)
+                candidate.judge(median, self._detect)
                 candidate.early = False
 
 

@@ -41,8 +41,7 @@ class Totals:
         """Add all that another one holds."""
         for kind, samples in other._by_kind.items():
             mine = self._by_kind.setdefault(kind, Samples(kind="q"))
-            for value in samples:
-                mine.add(value)
+            mine.extend(samples)
         self.count += other.count
         self.frames += other.frames
         for begin, end in other.time.segments():
@@ -89,7 +88,7 @@ class Totals:
 
     def time_ns(self) -> int:
         """All intervals, added up."""
-        return int(sum(samples.total for samples in self._by_kind.values()))
+        return int(sum(samples.total() for samples in self._by_kind.values()))
 
     def lost_ns(self) -> float:
         """What all intervals last beyond the median of their size, added up."""
