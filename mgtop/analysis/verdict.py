@@ -383,10 +383,8 @@ class _Judge:
         frames = self.summary.playout.smooth_buffer_frames
         if not self._only_a_buffer() or not frames:
             return []
-        return [
-            f"Start playing with a buffer of {plural(frames, 'frame')}: with the first block "
-            "alone the picture stands still until the second one comes."
-        ]
+        text = f"Start playing with a buffer of {plural(frames, 'frame')}: with the first block "
+        return [text + "alone the picture stands still until the second one comes."]
 
     # ----------------------------------------------------------------------------- helpers
 
