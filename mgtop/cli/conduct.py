@@ -64,7 +64,11 @@ def conduct(
         raise UserError(
             "There is no terminal to draw on; use --headless to record without a screen.", USAGE
         )
-    if not headless:
+    if headless:
+        from mgtop.record.target import become_subreaper
+
+        become_subreaper()  # from the start: should the recorder die, the program comes to us
+    else:
         import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
     try:
         recording = start(plan, out=out, varied=varied, config_yaml=config_yaml)

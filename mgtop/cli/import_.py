@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 2_000
 """Records in one write to the session's log."""
+_IN_MEMORY = 16 << 20
+"""Bytes of the text log held in memory for its copy; what is more waits in a temporary file."""
 
 _EXAMPLES = """\b
 Examples:
@@ -51,19 +55,35 @@ def command(log: BinaryIO, config: Path | None, out: Path | None) -> None:
 
     Times in LOG are milliseconds since each request's own start; requests are laid out one
     after the other, as the file has them. No warm-up is left out unless CONFIG says so. The
-    session folder's path is the last line of the output. LOG may be - for standard input.
+    session folder's path is the last line of the output. LOG may be - for standard input. A
+    copy of it is kept in the session.
     """
+    import msgspec
+
+    from mgtop.record.from_config import kept_yaml
+    from mgtop.record.launch import CONFIG_FILE
+    from mgtop.record.output import OUTPUT_FILE
     from mgtop.record.textlog_session import read_log, session_records
+    from mgtop.session.secrets import mask
 
     plan = _load(config)
     pattern = _pattern(plan, config)
-    contents = read_log(log, pattern)
-    if not contents.understood:
-        raise UserError(_no_event(log.name, contents, pattern))
-    params = {**plan.params, **contents.params}
-    settings = _settings(plan, params, warmup_given=_has_warmup(config))
-    name = plan.name or (Path(log.name).stem if log.name not in ("-", "<stdin>") else "stdin")
-    folder = _write(session_records(contents, name, params, settings), name, out)
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
+        shutil.copyfileobj(log, copy)
+        copy.seek(0)
+        contents = read_log(cast("BinaryIO", copy), pattern)
+        if not contents.understood:
+            raise UserError(_no_event(log.name, contents, pattern))
+        params = {**plan.params, **contents.params}
+        settings = _settings(plan, params, warmup_given=_has_warmup(config))
+        name = plan.name or (Path(log.name).stem if log.name not in ("-", "<stdin>") else "stdin")
+        folder = _write(session_records(contents, name, mask(params), settings), name, out)
+        copy.seek(0)
+        with (folder / OUTPUT_FILE).open("wb") as file:
+            shutil.copyfileobj(copy, file)
+    if config is not None:
+        used = msgspec.structs.replace(plan, name=name, params=params, warmup=settings.warmup)
+        (folder / CONFIG_FILE).write_text(kept_yaml(used, config), encoding="utf-8")
     click.echo(_account(contents), err=True)
     click.echo(folder)
 
@@ -80,14 +100,14 @@ def _load(config: Path | None) -> RunConfig:
 
 def _pattern(plan: RunConfig, config: Path | None) -> re.Pattern[str] | None:
     """The configuration's own pattern for log lines, if it has one."""
-    if plan.frames.log is None:
-        return None
+    from mgtop.config.load import ConfigError, located
+    from mgtop.record.textlog_pattern import BadPattern, compile_pattern
+
     try:
-        return re.compile(plan.frames.log.pattern)
-    except re.error as error:
-        raise UserError(
-            f"{config}: frames.log.pattern is no regular expression: {error}."
-        ) from None
+        return compile_pattern(plan.frames.log)
+    except BadPattern as error:
+        wrong = ConfigError(str(error), str(config), key="frames.log.pattern")
+        raise located(wrong, config or "") from None
 
 
 def _settings(plan: RunConfig, params: dict[str, Any], *, warmup_given: bool) -> AnalysisSettings:
@@ -107,21 +127,9 @@ def _has_warmup(config: Path | None) -> bool:
 
     The loaded configuration cannot tell: there its default stands.
     """
-    import yaml
+    from mgtop.config.load import given_keys
 
-    from mgtop.config.load import DEFAULT_FILE
-
-    if config is not None and config.is_dir():
-        config /= DEFAULT_FILE
-    while config is not None:  # the loader has refused baselines that lead in a circle
-        keys = yaml.safe_load(config.read_text(encoding="utf-8"))
-        if not isinstance(keys, dict):
-            return False
-        if "warmup" in keys:
-            return True
-        baseline = keys.get("baseline")
-        config = config.parent / baseline if isinstance(baseline, str) else None
-    return False
+    return config is not None and "warmup" in given_keys(config)
 
 
 def _write(records: Iterator[Record], name: str, out: Path | None) -> Path:

@@ -27,7 +27,7 @@ from mgtop.cli.errors import (
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Run the bundled streaming generator under the monitor."),
     "run": ("run", "Launch a program and monitor it."),
-    "attach": ("attach", "Monitor a running process and its descendants."),
+    "attach": ("attach", "Monitor a running process and its descendants; leave them running."),
     "stop": ("stop", "End the recording of a live session."),
     "view": ("view", "Open a live or recorded session on the screen."),
     "ls": ("ls", "List sessions, live ones first, then the newest first."),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mgtop.cli.errors import UserError
+from mgtop.cli.errors import UserError, say
 from mgtop.cli.options import recording_options
 
 if TYPE_CHECKING:
@@ -84,24 +84,57 @@ def command(
     output appears on stderr, and its standard input and signals are passed through.
     """
     from mgtop.cli.conduct import conduct
+    from mgtop.config.load import ConfigError, located
     from mgtop.record.from_config import config_yaml, plan_from
 
     settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides)
-    plan = plan_from(
-        settings,
-        path,
-        name=name,
-        seconds=seconds,
-        stdin="inherit" if headless else "null",
-    )
+    stdin: Literal["null", "inherit"] = "inherit" if headless else "null"
+    try:
+        plan = plan_from(settings, path, name=name, seconds=seconds, stdin=stdin)
+        kept = config_yaml(settings, path, plan)
+    except ConfigError as error:
+        raise located(error, path, overrides) from None
+    if settings.frames.hooks:
+        say(f"{path}: frames.hooks is not acted on: this version takes frames from the probe.")
     return conduct(
         plan,
         headless=headless,
         out=out,
         fps=fps,
-        config_yaml=config_yaml(settings, path, plan),
+        varied=_varied(settings, path),
+        config_yaml=kept,
         gates=[*settings.gate, *gates],
     )
+
+
+def _varied(settings: RunConfig, path: Path) -> dict[str, Any]:
+    """What differs from the baseline, for the session's name; more than one thing is said."""
+    from mgtop.config.differences import from_baseline, varied
+    from mgtop.session.secrets import mask
+
+    found = from_baseline(settings, path) or {}
+    before, after = (mask({key: both[n] for key, both in found.items()}) for n in (0, 1))
+    if len(found) > 1:
+        named = ", ".join(_change(key, before[key], after[key]) for key in found)
+        say(
+            f"{path} differs from its baseline {settings.baseline} in {len(found)} things, so "
+            f"what is seen cannot be put down to one of them: {named}"
+        )
+    return {
+        key: after if _is_plain(after) else "changed" for key, after in mask(varied(found)).items()
+    }
+
+
+def _change(key: str, before: Any, after: Any) -> str:
+    if not (_is_plain(before) and _is_plain(after)):
+        return key
+    return f"{key} ({'n/a' if before is None else before} → {'n/a' if after is None else after})"
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) <= 4 and all(map(_is_plain, value))
+    return not isinstance(value, dict) and len(str(value)) <= 40
 
 
 def _configuration(

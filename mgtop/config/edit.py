@@ -118,6 +118,7 @@ def _missing(root: Node | None, key: str) -> str:
     last = key.rpartition(".")[2]
     close = [path for path in paths if path.rpartition(".")[2] == last]
     close = close or difflib.get_close_matches(key, paths, 1)
+    close = close or [path for path in paths if len(last) > 2 and last in path]
     if close:
         return f"has no {key} (did you mean {close[0]!r}?)"
     tops = [path for path in paths if "." not in path][:12]

@@ -18,7 +18,6 @@ from types import FrameType
 
 from mgtop.record.launch import Outcome, Recording
 from mgtop.record.output import OUTPUT_FILE
-from mgtop.record.target import become_subreaper
 from mgtop.record.tree import is_running, proc_number
 
 FORWARDED = (
@@ -69,6 +68,8 @@ class OutputCopy:
 class Foreground:
     """Follows one recording to its end, and the target beyond that.
 
+    The process should have become a subreaper before it started the recording.
+
     Args:
         recording: what was started.
         copy_to: descriptor for the target's output.
@@ -91,7 +92,6 @@ class Foreground:
         Returns:
             How it ended; its message is empty where the user was told already.
         """
-        become_subreaper()
         with self._forwarding():
             while (outcome := self._recording.poll()) is None:
                 self._step()

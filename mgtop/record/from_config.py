@@ -11,10 +11,12 @@ import msgspec
 
 from mgtop.config import RunConfig
 from mgtop.config.command import resolve_command, resolve_python
+from mgtop.config.dump import to_yaml
 from mgtop.config.load import ConfigError
+from mgtop.record.edited import edit_files
 from mgtop.record.plan import Plan
 from mgtop.record.textlog_pattern import BadPattern, compile_pattern
-from mgtop.record.secrets import mask_command, mask_mapping
+from mgtop.session.secrets import mask
 
 _GIT_PATIENCE_S = 2.0
 
@@ -39,28 +41,30 @@ def plan_from(
     Raises:
         ConfigError: there is nothing to start, or not what it is to be started with.
     """
-    if config.edit:
+    if config.frames.from_ in ("hooks", "sinks"):
         raise ConfigError(
-            "editing files of the target is not possible with this command yet",
+            f"{config.frames.from_} are not a source of frames yet; use auto, probe or log",
             str(path),
-            key="edit",
+            key="frames.from",
         )
     try:
         compile_pattern(config.frames.log)
     except BadPattern as error:
         raise ConfigError(str(error), str(path), key="frames.log.pattern") from None
     cwd = (path.parent / Path(config.cwd).expanduser()).resolve()
+    command = resolve_command(config, str(path))
     return Plan(
         name=name or config.name or _name_of(path),
-        command=resolve_command(config, str(path)),
+        command=command,
         cwd=str(cwd),
         env=config.env,
         params=config.params,
         settings=config.analysis_settings(),
         frames=config.frames,
+        git=git_state(cwd),
+        edited=edit_files(config, str(path), command, cwd),
         seconds=seconds,
         stdin=stdin,
-        git=git_state(cwd),
     )
 
 
@@ -89,22 +93,26 @@ def _name_of(path: Path) -> str:
 
 def config_yaml(config: RunConfig, path: Path, plan: Plan) -> str:
     """The configuration as it was run, as YAML that can be run again; secrets are masked."""
-    import yaml
-
-    data = msgspec.to_builtins(
+    return kept_yaml(
         msgspec.structs.replace(
             config,
-            command=mask_command(config.command),
-            env=mask_mapping(config.env),
             name=plan.name,
             cwd=plan.cwd,
             python=resolve_python(config, str(path)),
             conda=None,
-            baseline=str((path.parent / config.baseline).resolve()) if config.baseline else None,
-        )
+        ),
+        path,
     )
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-    return text
+
+
+def kept_yaml(config: RunConfig, path: Path) -> str:
+    """A configuration as it is kept in a session, wherever that lies; secrets are masked."""
+    if config.baseline is not None:
+        baseline = (path.parent / Path(config.baseline).expanduser()).resolve()
+        config = msgspec.structs.replace(config, baseline=str(baseline))
+    data: dict[str, Any] = msgspec.to_builtins(config)
+    names_only = {"edit": data["edit"]}  # names of parameters, which are masked where they stand
+    return to_yaml(mask(data) | names_only)
 
 
 def git_state(folder: Path) -> str | None:

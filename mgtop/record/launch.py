@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mgtop.record.edited import place_copies
 from mgtop.record.plan import Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
 from mgtop.record.target import explain
@@ -158,7 +159,7 @@ def start(
         folder = create(plan.name, dict(varied or {}), out, time.time_ns())
         if config_yaml is not None:
             (folder / CONFIG_FILE).write_text(config_yaml, encoding="utf-8")
-        write_plan(folder, plan)
+        write_plan(folder, place_copies(plan, folder))
         log = os.open(
             folder / RECORDER_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )

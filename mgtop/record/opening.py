@@ -22,10 +22,10 @@ from mgtop.record.plan import Plan
 from mgtop.record.recorder import Asked, Recorder
 from mgtop.record.sampler import Sampler
 from mgtop.record.schedule import MetricGone
-from mgtop.record.secrets import mask_command
 from mgtop.record.target import Target, TargetNotStarted, become_subreaper
 from mgtop.record.textlog_pattern import frame_log
 from mgtop.record.tree import environment_of
+from mgtop.session.secrets import mask, mask_command
 from mgtop.session.writer import LogWriter
 from mgtop.wire.records import SessionEnd, SessionStart, TargetStart, pid_of
 
@@ -94,7 +94,7 @@ def session_start(plan: Plan, at_ns: int, wall_ns: int) -> SessionStart:
         schema=SCHEMA,
         mgtop=__version__,
         name=plan.name,
-        params=plan.params,
+        params=mask(plan.params),
         settings=msgspec.to_builtins(plan.settings),
         environment=describe(),
     )

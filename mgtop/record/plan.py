@@ -14,6 +14,18 @@ from mgtop.config.structs import Frames
 LAUNCH_FILE = "launch.json"
 
 
+class EditedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A copy of a file of the target, to be written into the session folder.
+
+    ``place`` is its path in there. ``words`` are the places in the command that are to name
+    it, each with what stands before the path in that word, as ``--config=``.
+    """
+
+    place: str
+    text: str
+    words: dict[int, str]
+
+
 class Attached(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A program that runs already: ``proc`` is the process that ``pid`` meant when asked.
 
@@ -36,7 +48,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     ``env`` is added to the environment that mgtop itself has. ``stdin``: ``inherit`` hands
     the target whatever mgtop's own standard input is, ``null`` gives it none. ``seconds``
-    ends the recording and stops the target after that time.
+    ends the recording and stops the target after that time. ``edited`` files are written, and
+    the command made to name them, before the recorder sees the plan.
     """
 
     name: str
@@ -48,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     seconds: float | None = None
     stdin: Literal["null", "inherit"] = "null"
     git: str | None = None
+    edited: list[EditedFile] = []
     frames: Frames = Frames()
     attach: Attached | None = None
 

@@ -11,7 +11,7 @@ GROUPS = frozenset({"event", "request", "index", "t_ms", "dt_ms", "count"})
 
 
 class BadPattern(ValueError):
-    """The pattern cannot be used; ``str()`` says why, in a clause."""
+    """``frames.log.pattern`` cannot be used; ``str()`` says why, in words that follow that key."""
 
 
 def compile_pattern(log: LogPattern | None) -> re.Pattern[str] | None:
@@ -25,11 +25,11 @@ def compile_pattern(log: LogPattern | None) -> re.Pattern[str] | None:
     try:
         pattern = re.compile(log.pattern)
     except re.error as error:
-        raise BadPattern(f"frames.log.pattern is no regular expression: {error}") from None
+        raise BadPattern(f"is no regular expression: {error}") from None
     unknown = sorted(set(pattern.groupindex) - GROUPS)
     if unknown:
         raise BadPattern(
-            f"frames.log.pattern names the group {unknown[0]!r}, which means nothing; "
+            f"names the group {unknown[0]!r}, which means nothing; "
             f"there are {', '.join(sorted(GROUPS))}"
         )
     return pattern

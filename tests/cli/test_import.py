@@ -130,6 +130,32 @@ def test_no_warm_up_is_left_out_unless_the_configuration_says_so(
     assert start.settings["warmup"] == {"requests": "auto", "emits": 2}
 
 
+def test_the_session_keeps_the_log_and_how_it_was_read(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    session = imported(capsys, log)
+    assert (session / "stdout.log").read_bytes() == log.read_bytes()
+    assert not (session / "config.yaml").exists()
+    config = tmp_path / "base.yaml"
+    config.write_text("params: {hf_token: hush, seed: 7}\ntarget_fps: 24\nwarmup: {emits: 1}\n")
+    round_ = tmp_path / "round.yaml"
+    round_.write_text("baseline: base.yaml\npython: /not/on/this/machine\nname: mine\n")
+    session = imported(capsys, log, "--config", round_)
+    assert start_of(session).params["hf_token"] == "***"
+    assert "hush" not in (session / "config.yaml").read_text()
+    again = imported(capsys, log, "--config", session / "config.yaml")
+    first, second = start_of(session), start_of(again)
+    assert (first.settings, first.params, first.name) == (
+        second.settings,
+        second.params,
+        second.name,
+    )
+    round_.write_text("target_fps: 24\n")
+    session = imported(capsys, log, "--config", round_)
+    again = imported(capsys, log, "--config", session / "config.yaml")
+    assert start_of(again).settings["warmup"] == {"requests": 0, "emits": 0}
+
+
 def test_a_pattern_of_the_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     log = tmp_path / "other.log"
     log.write_text("chunk 0 at 900\nnoise\nchunk 1 at 950\nchunk 2 at 1001\n")
@@ -140,7 +166,8 @@ def test_a_pattern_of_the_configuration(tmp_path: Path, capsys: pytest.CaptureFi
     assert [emit.index for emit in emits] == [0, 1, 2]
     config.write_text("frames: {log: {pattern: '(?P<index>'}}")
     assert run(["import", str(log), "--config", str(config)]) == 2
-    assert "frames.log.pattern is no regular expression" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{config}:1: frames.log.pattern: is no regular expression" in said
     config.write_text("frames: {log: {pattern: 'nothing'}}")
     assert run(["import", str(log), "--config", str(config)]) == 2
     assert "none of 4 lines matches the pattern 'nothing'" in capsys.readouterr().err
@@ -165,6 +192,7 @@ def test_standard_input(tmp_path: Path):
     )
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 's'}\n")
     assert start_of(tmp_path / "s").name == "stdin"
+    assert (tmp_path / "s" / "stdout.log").read_text() == EXAMPLE
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\nworld\n", bytes(range(256)) * 50])

@@ -17,7 +17,7 @@ from mgtop.config import RunConfig
 from mgtop.config.differences import differences, from_baseline, varied
 from mgtop.config.document import MOST_BYTES
 from mgtop.config.dump import to_yaml
-from mgtop.config.load import ConfigError, build_config, given_keys, load_config
+from mgtop.config.load import ConfigError, build_config, given_keys, load_config, located
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -202,6 +202,28 @@ def test_overrides_are_differences_too(tmp_path: Path) -> None:
     assert from_baseline(load_config(path), path) == {}
     assert from_baseline(load_config(path, ["params.steps=8"]), path) == {"params.steps": (24, 8)}
     assert from_baseline(load_config(tmp_path / "base.yaml"), path) is None
+
+
+def test_what_changes_neither_run_nor_figures_is_no_difference(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        base="command: [x]\ngate: ['fps > 1']\n",
+        round="baseline: base.yaml\ngate: ['fps > 15']\nfallback: {steps: [2, 1]}\n"
+        "smoke: {command: [y], output: o}\n",
+    )
+    assert from_baseline(load_config(path), path) == {}
+
+
+def test_a_later_error_is_located(tmp_path: Path) -> None:
+    path = write(tmp_path, base="command: [x]\npython: /nix\n", round="baseline: base.yaml\n")
+    error = ConfigError("is not there", str(path), key="python")
+    assert str(located(error, path)) == f"{tmp_path / 'base.yaml'}:2: python: is not there"
+    assert str(located(error, path, ["python=/other"])) == "--set: python: is not there"
+    error = ConfigError("is not there", str(path), key="edit.a.yaml.model.steps")
+    assert str(located(error, path)) == f"{path}:1: edit.a.yaml.model.steps: is not there"
+    nowhere = tmp_path / "command"
+    assert str(located(error, nowhere)) == "command line: edit.a.yaml.model.steps: is not there"
+    assert located(ConfigError("x", "f", 3, "k"), path).line == 3
 
 
 def test_lists_and_nothing_and_other_types_differ() -> None:

@@ -44,12 +44,17 @@ def test_the_default_is_the_real_one(key: str) -> None:
 
 
 def test_the_examples_load(tmp_path: Path) -> None:
-    first, round_ = EXAMPLES
+    first, edit, round_ = EXAMPLES
     (tmp_path / "steps24.yaml").write_text(first)
     (tmp_path / "steps16.yaml").write_text(round_)
     config = load_config(tmp_path / "steps16.yaml")
     assert (config.name, config.params["steps"], config.params["width"]) == ("steps16", 16, 1280)
     assert config.env["OMP_NUM_THREADS"] == "4"
+    (tmp_path / "edit.yaml").write_text(edit)
+    config = load_config(tmp_path / "edit.yaml")
+    (named,) = config.edit
+    assert named in config.command
+    assert set(config.edit[named].values()) == set(config.params)
 
 
 def test_the_examples_of_set_work() -> None:

@@ -7,124 +7,16 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TypeVar
 
 import pytest
+from machine import FRAMES, PYTHON, ROOT, Machine, last_line, records_of, until
 
 from mgtop.record.status import read_status
 from mgtop.record.tree import is_running
-from mgtop.session.reader import LogReader
-from mgtop.wire.records import AnyRecord, FrameEmit, SessionStart, TargetExit, TargetStart
+from mgtop.wire.records import FrameEmit, SessionStart, TargetExit, TargetStart
 
 pytestmark = pytest.mark.e2e
-
-ROOT = Path(__file__).parent.parent.parent
-PYTHON = sys.executable
-Found = TypeVar("Found")
-
-FRAMES = """
-import sys, time
-from mgtop import probe
-count = int(sys.argv[1])
-with probe.request("7f3a", steps=4, fps=50) as request:
-    request.preprocess_done()
-    for _ in range(count):
-        time.sleep(0.02)
-        request.frame()
-print("done", count)
-"""
-
-
-class Machine:
-    """Runs ``mgtop`` with folders of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.state = folder / "state"
-        self.env = {
-            **os.environ,
-            "XDG_STATE_HOME": str(self.state),
-            "MGTOP_RUNTIME": str(folder / "runtime"),
-            "PYTHONPATH": str(ROOT),
-        }
-        self.started: list[subprocess.Popen[str]] = []
-
-    def start(self, *arguments: str, **options: object) -> subprocess.Popen[str]:
-        streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
-        process: subprocess.Popen[str] = subprocess.Popen(
-            [PYTHON, "-m", "mgtop", *arguments],
-            cwd=self.folder,
-            env=self.env,
-            text=True,
-            **{**streams, **options},
-        )
-        self.started.append(process)
-        return process
-
-    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PYTHON, "-m", "mgtop", *arguments],
-            cwd=self.folder,
-            env=self.env,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-
-    def sessions(self) -> list[Path]:
-        return sorted((self.state / "mgtop" / "sessions").glob("*"))
-
-    def target_pid(self) -> int:
-        def found() -> int | None:
-            for folder in self.sessions():
-                status = read_status(folder)
-                if status is not None and status.target_pid is not None:
-                    return status.target_pid
-            return None
-
-        return until(found)
-
-
-@pytest.fixture
-def mgtop(tmp_path: Path) -> Iterator[Machine]:
-    machine = Machine(tmp_path)
-    yield machine
-    for process in machine.started:
-        process.kill()
-        process.communicate()
-    for folder in machine.sessions():
-        status = read_status(folder)
-        if status is None:
-            continue
-        for pid in (status.recorder_pid, status.target_pid):
-            if pid is not None and is_running(pid):
-                os.kill(pid, signal.SIGKILL)
-
-
-def until(condition: Callable[[], Found | None], seconds: float = 8) -> Found:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
-
-
-def records_of(folder: Path) -> list[AnyRecord]:
-    return LogReader(folder).poll()
-
-
-def last_line(text: str) -> Path:
-    return Path(text.splitlines()[-1])
 
 
 def test_the_session_folder_is_the_last_line_of_stdout(mgtop: Machine) -> None:

@@ -17,7 +17,7 @@ from mgtop.record.from_config import (
     name_of_command,
     plan_from,
 )
-from mgtop.record.secrets import MASK, is_secret_name, mask_command, mask_mapping
+from mgtop.session.secrets import MASK
 
 
 def test_paths_start_from_the_configurations_folder(tmp_path: Path) -> None:
@@ -60,18 +60,25 @@ def test_sessions_are_named_after_what_runs(command: list[str], name: str) -> No
     assert name_of_command(command) == name
 
 
-def test_files_to_edit_are_refused_rather_than_ignored(tmp_path: Path) -> None:
-    config = RunConfig(command=["true"], edit={"config.yaml": {"a.b": "steps"}})
-    with pytest.raises(ConfigError, match="edit"):
+@pytest.mark.parametrize("source", ["hooks", "sinks"])
+def test_sources_that_are_not_built_are_refused(source: str, tmp_path: Path) -> None:
+    config = build_config({"command": ["true"], "frames": {"from": source}})
+    with pytest.raises(ConfigError, match=f"frames.from: {source} are not a source of frames yet"):
         plan_from(config, tmp_path / "c.yaml")
 
 
 def test_the_kept_configuration_can_be_run_again(tmp_path: Path) -> None:
-    (tmp_path / "base.yaml").write_text("command: [sh, -c, 'echo {steps}']\nparams: {steps: 4}\n")
+    (tmp_path / "base.yaml").write_text(
+        "command: [sh, -c, 'echo {steps}', a.yaml]\nparams: {steps: 4}\n"
+    )
     path = tmp_path / "round.yaml"
     path.write_text(
-        "baseline: base.yaml\nparams: {steps: 8}\nenv: {A: '1', MY_TOKEN: hush}\ncwd: .\n"
+        "baseline: base.yaml\nparams: {steps: 8, db_password: hush}\ncwd: .\n"
+        "env: {A: '1', MY_TOKEN: hush, URL: 'http://me:hush@host/x'}\n"
+        "smoke: {command: [x, --token, hush], output: o}\n"
+        "edit: {a.yaml: {model.api_key: db_password}}\n"
     )
+    (tmp_path / "a.yaml").write_text("model: {api_key: none}\n")
     config = load_config(path)
     plan = plan_from(config, path)
     kept = tmp_path / "session" / "config.yaml"
@@ -79,34 +86,12 @@ def test_the_kept_configuration_can_be_run_again(tmp_path: Path) -> None:
     kept.write_text(config_yaml(config, path, plan))
     assert "hush" not in kept.read_text()
     again = plan_from(load_config(kept), kept)
-    assert (again.command, again.cwd, again.params, again.name) == (
-        plan.command,
-        plan.cwd,
-        plan.params,
-        plan.name,
-    )
-    assert yaml.safe_load(kept.read_text())["env"] == {"A": "1", "MY_TOKEN": MASK}
-
-
-def test_names_of_secrets() -> None:
-    secret = ["HF_TOKEN", "WANDB_API_KEY", "--token", "password", "DB_PASSWD", "aws.secret",
-              "--api-key", "AUTH", "GOOGLE_CREDENTIALS"]  # fmt: skip
-    harmless = ["MONKEY", "max_tokens", "--max-new-tokens", "tokenizer", "keyframes", "PATH",
-                "AUTHOR", "steps"]  # fmt: skip
-    assert [name for name in secret if not is_secret_name(name)] == []
-    assert [name for name in harmless if is_secret_name(name)] == []
-
-
-def test_secrets_of_commands_and_environments_are_masked() -> None:
-    words = ["x", "--token", "abc", "--api-key=abc", "--steps", "4", "hf_0123456789abcdef", "-v"]
-    assert mask_command(words) == [
-        "x", "--token", MASK, f"--api-key={MASK}", "--steps", "4", MASK, "-v",
-    ]  # fmt: skip
-    assert mask_command(["--token", "--next", "v"]) == ["--token", "--next", "v"]
-    assert mask_mapping({"URL": "http://me:pw@host/x", "A": "b"}) == {
-        "URL": f"http://{MASK}@host/x",
-        "A": "b",
-    }
+    assert (again.command, again.cwd, again.name) == (plan.command, plan.cwd, plan.name)
+    assert again.params == {**plan.params, "db_password": MASK}
+    data = yaml.safe_load(kept.read_text())
+    assert data["env"] == {"A": "1", "MY_TOKEN": MASK, "URL": f"http://{MASK}@host/x"}
+    assert data["smoke"]["command"] == ["x", "--token", MASK]
+    assert data["edit"] == {"a.yaml": {"model.api_key": "db_password"}}
 
 
 def test_git_state(tmp_path: Path) -> None:
