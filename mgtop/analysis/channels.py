@@ -61,6 +61,9 @@ class Channels:
             r.GpuWork: self._gpu_work,
             r.Pulse: self._pulse,
             r.StreamEnd: self._stream_end,
+            r.TargetStopped: lambda record: self.process(record.proc).stops.add(
+                record.t_ns, record
+            ),
             r.SourceState: self.sources.add,
             r.OutputLine: lambda record: self.lines.add(record.t_ns, record),
             r.GpuDevice: self._device,

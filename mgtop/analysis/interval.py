@@ -9,7 +9,8 @@ core is taken out of it. So no nanosecond counts twice.
 Quantities (ns unless said; missing: not known):
 
 =============== ==========================================================================
-interval        the interval, less waiting for a person
+interval        the interval, less waiting for a person and what follows
+stopped         the process was stopped by a signal
 supply          decode, resize, upload: innermost time, less what lies inside it
 compute         the model's steps and decoder, likewise
 output          encode and write, likewise
@@ -84,7 +85,8 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     others = [work for work in works if not (work.tid in tids or frame.tid == 0)]
 
     waits = _events(log.waits.between(begin_ns, end_ns + _LATER_NS), begin_ns, end_ns)
-    whole = without([(begin_ns, end_ns)], waits)
+    stopped = without(log.stopped(begin_ns, end_ns), waits)
+    whole = without(without([(begin_ns, end_ns)], waits), stopped)
     found = log.collections.between(begin_ns, end_ns + _LATER_NS)
     collections = overlap(_events(found, begin_ns, end_ns), whole)
     foreign = overlap(_events([c for c in found if c.tid not in tids], begin_ns, end_ns), whole)
@@ -110,6 +112,7 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
         own_pieces = innermost(own, without(free, starved))
 
     result = _Tally(log, frame, begin_ns)
+    result.quantities["stopped"] = length(stopped)
     result.quantities["interval"] = length(whole)
     result.quantities["compile"] = length(compilations)
     unseen = min(length(free), _unseen_gc(found, frame, previous, begin_ns))
@@ -117,8 +120,8 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     result.quantities["starved"] = length(starved)
     mine = [c for c in compiled if c.tid in tids or frame.tid == 0]
     compiled_here = overlap(_events(mine, begin_ns, end_ns), compilations)
-    result.own(own, own_pieces, innermost(own, compiled_here))
-    result.beside(beside, their_pieces)
+    result.own(own, own_pieces, innermost(own, compiled_here), innermost(own, stopped))
+    result.beside(beside, their_pieces, innermost(beside, stopped))
     result.take_out(unseen, length(free))
     # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
     elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
@@ -216,11 +219,16 @@ class _Tally:
         works: Sequence[Work],
         pieces: Sequence[tuple[Interval, Work]],
         compiled: Sequence[tuple[Interval, Work]],
+        stopped: Sequence[tuple[Interval, Work]],
     ) -> None:
-        """Add the thread's own spans; ``compiled``: its compilations, by the spans they lie in."""
+        """Add the thread's own spans.
+
+        ``compiled`` and ``stopped``: its compilations and the process's stops, by the spans
+        that they lie in.
+        """
         quantities = self.quantities
         time = _time_by_work(pieces)
-        compiling = _time_by_work(compiled)
+        compiling, standing = _time_by_work(compiled), _time_by_work(stopped)
         cpu_known = True
         compute_cpu = 0
         for work, off, delay, cpu in _alone(works):
@@ -236,11 +244,12 @@ class _Tally:
                 cpu_known = cpu_known and off == 0
             else:
                 # Compilers wait for others to compile: what is not known to be work is waiting.
+                off = max(0, int(off * share) - standing.get(id(work), 0))
                 in_compilations = compiling.get(id(work), 0)
-                waiting = min(in_compilations, int(off * share))
+                waiting = min(in_compilations, off)
                 self.compiled_running += in_compilations - waiting
-                off -= int(waiting / share) if share else 0
-            off = min(spent, int(off * share))
+                off -= waiting
+            off = min(spent, off)
             if role == "compute":
                 self._off_in_compute += off
                 compute_cpu += int(cpu * share)
@@ -249,15 +258,21 @@ class _Tally:
         if cpu_known:
             quantities["compute_cpu"] = compute_cpu
 
-    def beside(self, works: Sequence[Work], pieces: Sequence[tuple[Interval, Work]]) -> None:
+    def beside(
+        self,
+        works: Sequence[Work],
+        pieces: Sequence[tuple[Interval, Work]],
+        stopped: Sequence[tuple[Interval, Work]],
+    ) -> None:
         """Add the spans of other threads that this one waited for."""
-        time = _time_by_work(pieces)
+        time, standing = _time_by_work(pieces), _time_by_work(stopped)
         for work, off, delay, _ in _alone(works):
             spent = time.get(id(work), 0)
             role = work.role
             if not spent or role is None:
                 continue
-            duration = work.end_ns - work.begin_ns
+            stood = standing.get(id(work), 0)
+            duration = work.end_ns - work.begin_ns - stood
             waited = min(spent, int(delay * self._share(work)))
             self._delay_beside += waited
             spent -= waited
@@ -267,7 +282,7 @@ class _Tally:
                 spent = min(spent, max(0, duration - delay - usual))
             if role == "compute" and off:
                 # The model's own thread slept in its step: that is no computing.
-                slept = min(spent, int(off * self._share(work)))
+                slept = min(spent, max(0, int(off * self._share(work)) - stood))
                 self.off_beside += slept
                 self._off_in_compute += slept
                 if not known:
@@ -289,7 +304,7 @@ class _Tally:
         if not unseen_ns:
             return
         for name, value in self.quantities.items():
-            if name not in ("interval", "gc", "compile", "compute_cpu"):
+            if name not in ("interval", "stopped", "gc", "compile", "compute_cpu"):
                 self.quantities[name] = value - value * unseen_ns // free_ns
 
     def counters(self, frame: FrameEmit, previous: FrameEmit | None, elsewhere_ns: int) -> None:

@@ -20,6 +20,7 @@ from mgtop.wire.records import (
     Pulse,
     Queue,
     Span,
+    TargetStopped,
     TorchMemory,
     Wait,
 )
@@ -108,6 +109,7 @@ class ProcessLog:
         self.compilations: Recent[Compile] = Recent(MOST_EVENTS)
         self.waits: Recent[Wait] = Recent(MOST_EVENTS)
         self.failures: Recent[Failure] = Recent(256)
+        self.stops: Recent[TargetStopped] = Recent(1_024)
         self.queues: dict[int, QueueLog] = {}
         self.torch: dict[int, Recent[TorchMemory]] = {}
         self.threads: dict[int, ThreadLog] = {}
@@ -186,6 +188,21 @@ class ProcessLog:
             log = self.torch[record.device] = Recent(1024)
         log.add(record.t_ns, record)
         self.has_cuda = True
+
+    def stopped(self, begin_ns: int, end_ns: int) -> list[Interval]:
+        """When signals had stopped the process, inside [begin, end]."""
+        before = self.stops.at(begin_ns)
+        changes = [before] if before is not None else []
+        changes += self.stops.between(begin_ns, end_ns)
+        return merged(
+            (
+                (change.t_ns, changes[i + 1].t_ns if i + 1 < len(changes) else end_ns)
+                for i, change in enumerate(changes)
+                if change.stopped
+            ),
+            begin_ns,
+            end_ns,
+        )
 
     def usual_span_ns(self, name: str) -> float:
         """The median duration of recent spans of that name."""

@@ -17,6 +17,7 @@ from mgtop.record.notes import note
 from mgtop.record.observer import observe
 from mgtop.record.pipes import PIPE_BYTES
 from mgtop.record.sampler import Sampler
+from mgtop.record.stops import Stops
 from mgtop.session.writer import LogWriter, SessionWriteError
 from mgtop.wire.records import Record, SessionEnd, SourceState, TargetExit
 
@@ -39,6 +40,7 @@ class Watched(Protocol):
     """The program that is being recorded; launched, or found running."""
 
     exited: tuple[int | None, int | None] | None
+    stops: Stops
 
     @property
     def stopping(self) -> bool:
@@ -188,6 +190,7 @@ class Recorder:
             records += self._intake.feed(data, time.monotonic_ns())
             if len(data) == PIPE_BYTES:  # a flood: what came meanwhile is not to be lost
                 records += self._intake.feed(self._pipe.read(), time.monotonic_ns())
+        records += self._target.stops.take()
         states: list[SourceState] = []
         second = began_ns >= self._next_second_ns
         if second:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mgtop.record.stops import Stops
 from mgtop.record.tree import children, descendants, proc_number
 from mgtop.wire.records import proc_of
 
@@ -46,6 +47,7 @@ class Target:
         pid: of the process that was launched (leader of its session and group).
         proc: its ``proc`` number.
         exited: its wait status as (code, signal), one of them None; None while it runs.
+        stops: when signals stopped it.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Target:
         self.pid = self._process.pid
         self.proc = proc_number(self.pid) or proc_of(self.pid, 0)
         self.exited: tuple[int | None, int | None] | None = None
+        self.stops = Stops(self.proc)
         self._term_sent_ns: int | None = None
         self._kill_sent_ns: int | None = None
 
@@ -95,12 +98,15 @@ class Target:
         """Collect every child that has ended: the target, and orphans of its tree."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            if pid == self.pid:
+            if os.WIFSTOPPED(status) or os.WIFCONTINUED(status):
+                if pid == self.pid:
+                    self.stops.note(os.WIFSTOPPED(status))
+            elif pid == self.pid:
                 code = os.waitstatus_to_exitcode(status)
                 self._process.returncode = code
                 self.exited = (code, None) if code >= 0 else (None, -code)

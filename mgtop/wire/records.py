@@ -352,6 +352,16 @@ class OutputLine(Record, frozen=True, tag=40):
     """Bytes that the message states: requested, total, free, allocated, …"""
 
 
+class TargetStopped(Record, frozen=True, tag=41):
+    """A signal stopped a process of the target (``stopped``), or let it go on.
+
+    ``t_ns`` is when that was seen, up to some 20 ms after it happened.
+    """
+
+    proc: int
+    stopped: bool
+
+
 class GpuDevice(Record, frozen=True, tag=48):
     """A GPU or MIG instance; ``gpu`` is its number in this session, in NVML's order.
 
@@ -528,7 +538,7 @@ AnyEvent = Union[
 AnyRecord = Union[
     AnyEvent,
     SessionStart, TargetStart, TargetExit, SessionEnd, SourceState, Loss, Observer, OutputAt,
-    OutputLine, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState, GpuThrottle,
+    OutputLine, TargetStopped, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState, GpuThrottle,
     HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
 ]  # fmt: skip
 

@@ -210,3 +210,85 @@ def test_the_emitting_threads_own_spans_make_no_model_thread_of_it() -> None:
         bench.event(r.Span, 1, i, bench.number("forward"), 30 * MS, 30 * MS, 0, cpu, 0, tid=MAIN)
         bench.emit()
     assert bench.judge(20).cause == "unexplained"
+
+
+class TestStopped:
+    """SIGSTOP, Ctrl-Z: the process stands still, whatever it was at."""
+
+    @staticmethod
+    def stopped(bench: Bench, ms: float, seen_late_ms: float = 10) -> None:
+        begin = bench.now
+        bench.sleep(ms)
+        late = int(seen_late_ms * MS)
+        bench.add(r.TargetStopped(begin + late, PROC, True))
+        bench.add(r.TargetStopped(bench.now + late, PROC, False))
+
+    def test_inside_a_resize_it_is_no_supply(self) -> None:
+        found = late_frame(lambda b: b.frame(resize=lambda: self.stopped(b, 300)))
+        assert found.cause == "blocked"
+        assert 285 <= found.ms("blocked") <= 305
+        assert "supply" not in found.names
+        assert found.evidence("blocked").source == "the process was stopped"
+
+    def test_inside_a_step(self) -> None:
+        found = late_frame(lambda b: b.frame(forward=lambda: self.stopped(b, 300)))
+        assert found.names == ["blocked"]
+        assert 285 <= found.ms("blocked") <= 305
+
+    def test_inside_a_write(self) -> None:
+        found = late_frame(lambda b: b.frame(write=lambda: self.stopped(b, 300)))
+        assert found.cause == "blocked"
+
+    def test_without_the_counters_too(self) -> None:
+        found = late_frame(
+            lambda b: b.frame(before=lambda: self.stopped(b, 300)), Bench(counters=False)
+        )
+        assert found.cause == "blocked"
+        assert 285 <= found.ms("blocked") <= 305
+
+    def test_with_a_gpu_in_use_too(self) -> None:
+        bench = Bench()
+        bench.event(r.TorchMemory, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        found = late_frame(lambda b: b.frame(forward=lambda: self.stopped(b, 300)), bench)
+        assert found.cause == "blocked"
+
+    def test_beside_work_both_are_named(self) -> None:
+        def both(bench: Bench) -> None:
+            self.stopped(bench, 200)
+            bench.run(150)
+
+        found = late_frame(lambda b: b.frame(resize=lambda: both(b)))
+        assert found.names == ["blocked", "supply"]
+        assert 140 <= found.ms("supply") <= 165
+
+    def test_the_models_thread_in_its_step(self) -> None:
+        bench = Bench()
+        for i in range(26):
+            begin = bench.now
+            if i == 20:
+                self.stopped(bench, 300)
+            bench.sleep(30)
+            took = (bench.now - begin) / MS
+            bench.foreign_span("forward", begin, took, index=i, cpu_ms=30)
+            bench.emit()
+        found = bench.judge(20)
+        assert found.names == ["blocked"]
+        assert 285 <= found.ms("blocked") <= 305
+
+    def test_another_process_was(self) -> None:
+        bench = Bench()
+        bench.frames(20)
+        begin = bench.now
+        bench.add(r.TargetStopped(begin, PROC + 1, True))
+        bench.frame(resize=lambda: bench.run(200))
+        bench.add(r.TargetStopped(bench.now, PROC + 1, False))
+        bench.frames(5)
+        assert bench.judge(20).names == ["supply"]
+
+    def test_one_that_is_stopped_still_when_the_log_ends(self) -> None:
+        bench = Bench()
+        bench.frames(20)
+        bench.add(r.TargetStopped(bench.now, PROC, True))
+        assert bench.channels().process(PROC).stopped(bench.now - MS, bench.now + MS) == [
+            (bench.now, bench.now + MS)
+        ]

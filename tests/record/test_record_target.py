@@ -120,3 +120,32 @@ def test_what_cannot_be_started_is_explained(
 def test_a_missing_working_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(TargetNotStarted, match="working directory '/no/where' does not exist"):
         launch(tmp_path, "true", cwd="/no/where")
+
+
+def test_a_program_that_signals_stop_and_let_go_on(tmp_path: Path) -> None:
+    target = launch(tmp_path, sys.executable, "-c", STUBBORN)
+    wait_for(tmp_path / "stdout.log", "ready")
+    target.reap()
+    assert target.stops.take() == []
+    began_ns = time.monotonic_ns()
+    os.kill(target.pid, signal.SIGSTOP)
+    _until_seen(target)
+    os.kill(target.pid, signal.SIGCONT)
+    _until_seen(target, 2)
+    first, second = target.stops.take()
+    assert (first.proc, first.stopped) == (target.proc, True)
+    assert (second.proc, second.stopped) == (target.proc, False)
+    assert began_ns <= first.t_ns <= second.t_ns
+    assert target.exited is None
+    os.killpg(target.pid, signal.SIGKILL)
+    until_ended(target)
+    assert target.exited == (None, signal.SIGKILL)
+    assert target.stops.take() == []
+
+
+def _until_seen(target: Target, changes: int = 1) -> None:
+    deadline = time.monotonic() + 5
+    while len(target.stops._changes) < changes:
+        target.reap()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

@@ -6,6 +6,9 @@ GPU looks the same from the CPU. So with CUDA in use it takes evidence that the 
 work; without any, only waiting outside compute spans counts, in a program that does not
 usually wait there, and as an upper bound. And a thread that always waits, in a program that
 names no step of its model, may be waiting for one that works: nothing is claimed then.
+
+A process that a signal had stopped (SIGSTOP, Ctrl-Z) stood still whatever it was at, and said
+nothing of it; the recorder saw it.
 """
 
 from __future__ import annotations
@@ -26,14 +29,29 @@ REMEDY = (
 ORDER = 75
 
 SOURCE = "schedstat, thread CPU time"
+STOPPED = "the process was stopped"
 SELDOM = 0.1
 """A program that spends less than this share of its interval waiting (outside its compute
 spans, where it has some) does not usually wait for the GPU or for another thread there."""
 
 
 def measure(window: TailWindow, channels: Channels) -> Finding:
-    """Time off a core that nothing named explains."""
+    """Time in which the process was stopped by a signal; then, off a core for no known reason."""
     profile = channels.profile(window)
+    stopped = profile.beyond("stopped")
+    if stopped is None or not matters(stopped, window):
+        return _waiting(window, channels, profile)
+    waiting = _waiting(window, channels, profile)
+    return Finding(
+        state="present",
+        value=((profile.get("stopped") or 0) + (profile.get("off") or 0)) / 1e6,
+        unit="ms",
+        source=STOPPED,
+        claims=(Claim(stopped), *waiting.claims),
+    )
+
+
+def _waiting(window: TailWindow, channels: Channels, profile: Profile) -> Finding:
     off, beyond = profile.get("off"), profile.off_beyond()
     if off is None or beyond is None:
         return Finding(state="not_resolved", source=None if off is None else SOURCE)

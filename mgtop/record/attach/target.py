@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection
 
 from mgtop.record.attach.process import CannotAttach, Process, look
+from mgtop.record.stops import Stops, is_stopped
 from mgtop.record.target import KILL_PATIENCE_NS, STOP_PATIENCE_NS
 from mgtop.record.tree import descendants, is_running
 
@@ -28,6 +29,7 @@ class AttachedTarget:
 
     Attributes:
         exited: (None, None) once it has ended.
+        stops: when signals stopped it.
 
     Raises:
         CannotAttach: it has ended, or the pid means another process by now.
@@ -36,6 +38,7 @@ class AttachedTarget:
     def __init__(self, pid: int, proc: int, apart: Collection[int] = ()) -> None:
         self.pid, self.proc = pid, proc
         self.exited: tuple[int | None, int | None] | None = None
+        self.stops = Stops(proc)
         self._handle = _handle(pid)
         process = look(pid)
         if process is None or process.proc != proc:
@@ -95,6 +98,8 @@ class AttachedTarget:
             ended = not is_running(self.pid, self.proc)
         if ended:
             self.exited = (None, None)
+        else:
+            self.stops.note(is_stopped(self.pid))
 
     @property
     def stopping(self) -> bool:
