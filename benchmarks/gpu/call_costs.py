@@ -15,6 +15,7 @@ import argparse
 import gzip
 import json
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -64,7 +65,7 @@ def print_plan(path: Path) -> None:
     opened = (sampler.calls.count, sampler.calls.spent_ns, now)
     phases = [*driver.phases, (driver.end_ns, "end")]
     print(f"\n{'phase':45} {'s':>6} {'calls/s':>9} {'ms/s':>9}")
-    for (_, phase), (until, _) in zip(phases, phases[1:], strict=False):
+    for (_, phase), (until, _) in pairwise(phases):
         before = (sampler.calls.count, sampler.calls.spent_ns, now)
         while now < until:
             now += max(sampler.step(), 1_000_000)

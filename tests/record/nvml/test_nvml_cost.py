@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ class TimedPlayback:
         """Phase → ms/s inside NVML."""
         found = {}
         phases = [*self.driver.phases, (self.driver.end_ns, "")]
-        for (_, phase), (until, _) in zip(phases, phases[1:], strict=False):
+        for (_, phase), (until, _) in pairwise(phases):
             before = (self.sampler.calls.spent_ns, self.now)
             self.run(until)
             spent = self.sampler.calls.spent_ns - before[0]
