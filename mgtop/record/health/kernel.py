@@ -154,20 +154,20 @@ def _hidden(mounts: Path) -> Finding:
 
 
 def _ptrace(proc: Path) -> Finding:
-    name = "looking into others"
+    name = "ptrace"
     scope = number_of(proc / "sys/kernel/yama/ptrace_scope")
     if scope in (None, 0) or _has_capability(proc / "self/status", _CAP_SYS_PTRACE):
-        return ok("kernel.ptrace", name, "ptrace is allowed", scope=scope)
+        return ok("kernel.ptrace", name, "allowed", scope=scope)
     reasons = {
-        1: "kernel.yama.ptrace_scope is 1: only into programs that it started itself",
+        1: "kernel.yama.ptrace_scope is 1: only for programs that the caller started itself",
         2: "kernel.yama.ptrace_scope is 2: only for root",
     }
     return bad(
         "kernel.ptrace",
         name,
-        "ptrace is restricted",
+        "restricted",
         reasons.get(scope or 0, "kernel.yama.ptrace_scope is 3: for nobody until reboot"),
-        "start programs with mgtop run, or: sudo sysctl kernel.yama.ptrace_scope=0",
+        "only putting a probe into a running program needs it: start it with mgtop run instead",
         scope=scope,
     )
 
