@@ -104,10 +104,18 @@ def _record(plan: Plan, kept: str, process: Process, *, headless: bool, out: Pat
         raise UserError(str(error), error.code) from None
     status = read_status(recording.folder)
     if status is not None and status.message:
-        say(status.message)
+        say(_unmasked(status.message, plan, process))
     if headless:
         return _follow(recording, process)
     return _on_screen(recording, process)
+
+
+def _unmasked(message: str, plan: Plan, process: Process) -> str:
+    """On the user's own terminal the command is shown whole, so that it can be repeated."""
+    from mgtop.record.attach.restart import restart_line
+
+    masked = plan.attach.advice if plan.attach is not None else ""
+    return message.replace(masked, restart_line(process) or "") if masked else message
 
 
 def _follow(recording: Recording, process: Process) -> int:
@@ -230,7 +238,7 @@ def _plan(
         proc=process.proc,
         log=str(log.resolve()) if log is not None else None,
         apart=[os.getpid()],
-        advice=restart_line(process) or "",
+        advice=restart_line(process, masked=True) or "",
     )
     plan = Plan(
         name=settings.name or name_of_command(command),

@@ -101,6 +101,7 @@ class TextLog:
         self._seq = 0
         self._numbers_blocks = False
         self._now_ns: int | None = None
+        self._remembering = False
         self._out: list[AnyEvent] = []
 
     @property
@@ -139,9 +140,9 @@ class TextLog:
         not over are known from now on, with their parameters, and go on with the next line:
         what that line says of the time since their start gives them their place on the axis.
         """
-        before = self.events
+        before, self._remembering = self.events, True
         self.feed(text)
-        self._taken()
+        self._remembering = False
         found, self.events = self.events - before, before
         self.ignored = self.malformed = self.duplicates = 0
         for request in self._requests.values():
@@ -218,6 +219,8 @@ class TextLog:
         if self._now_ns is not None:
             return 0 if request is None else max(self._now_ns - request.start_ns, 0)
         dt_ns = duration_ns(line.fields.get("dt"))
+        if dt_ns is None and self._remembering:
+            dt_ns = 1  # its time is lost anyway, and its place among the others is not
         if dt_ns is None:
             return None
         return 0 if request is None else request.last_ns + dt_ns

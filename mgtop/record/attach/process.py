@@ -16,6 +16,8 @@ from mgtop.wire.records import proc_of
 MODULES = ("mgtop", "mgtop.record")
 """What ``python -m`` runs as mgtop itself; its demo is a program like any other."""
 
+_PADDING = bytes(8)
+
 
 class CannotAttach(Exception):
     """This pid cannot be watched; ``str()`` says why and what to do."""
@@ -188,4 +190,6 @@ def _table(text: str) -> dict[str, str]:
 
 
 def _words(command: bytes) -> tuple[str, ...]:
-    return tuple(os.fsdecode(word) for word in command.rstrip(b"\0").split(b"\0") if command)
+    """The words of ``/proc/PID/cmdline``; a program that writes its title there pads it."""
+    command = command.rstrip(b"\0") if command.endswith(_PADDING) else command[:-1]
+    return tuple(map(os.fsdecode, command.split(b"\0"))) if command else ()

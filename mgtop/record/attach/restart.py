@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mgtop.record.attach.process import Process, look
 from mgtop.record.tree import environment_of
+from mgtop.session.secrets import mask_command
 
 _LAUNCHERS = re.compile(
     r"(?:^|/)(?:torchrun|accelerate|deepspeed|mpirun|mpiexec|srun)$"
@@ -26,12 +27,16 @@ _TELLING = re.compile(
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
 
 
-def restart_line(process: Process) -> str | None:
+def restart_line(process: Process, *, masked: bool = False) -> str | None:
     """The line that would start the program again, recorded from its start.
 
     A worker is started by its launcher, so it is the launcher's line. Variables are named
     where the program was started with other values than this shell has, and only those that
     decide what a program of this kind does; never a secret.
+
+    Args:
+        process: any process of the program.
+        masked: with secrets in its options masked, as it may be kept in a session.
 
     Returns:
         None where the program's command line is not to be had.
@@ -41,6 +46,8 @@ def restart_line(process: Process) -> str | None:
         return None
     environment = environment_of(started.pid)
     words = [_program(started, environment), *started.command[1:]]
+    if masked:
+        words = mask_command(words)
     parts = []
     folder = folder_of(started)
     if folder is not None and folder != os.getcwd():
