@@ -34,15 +34,14 @@ def command(as_json: bool) -> None:
     if not entries:
         click.echo(f"No sessions yet in {sessions_root()}.  Start one: mgtop demo")
         return
-    width = max(len(entry.name) for entry in entries)
-    click.echo(f"{'NAME':<{width}}  STATE  STARTED           DURATION")
+    click.echo("STATE  STARTED           DURATION  NAME")
     for entry in entries:
         started = "n/a"
         if entry.started_wall_ns is not None:
             local = time.localtime(entry.started_wall_ns / 1e9)
             started = time.strftime("%Y-%m-%d %H:%M", local)
         duration = _duration(entry.duration_ns)
-        click.echo(f"{entry.name:<{width}}  {entry.state:<5}  {started:<16}  {duration:>8}")
+        click.echo(f"{entry.state:<5}  {started:<16}  {duration:>8}  {entry.name}")
 
 
 def _duration(duration_ns: int | None) -> str:

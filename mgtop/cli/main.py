@@ -183,6 +183,22 @@ def _never_fail_on_encoding() -> None:
             reconfigure(errors="replace")
 
 
+def _open_standard_streams() -> None:
+    """Where a standard stream was closed, put nothing in its place.
+
+    Otherwise the next file that is opened gets its number, and is written to by mistake.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode))
+
+
 def main() -> None:
     """Entry point of the ``mgtop`` script."""
+    _open_standard_streams()
     sys.exit(run())

@@ -18,6 +18,12 @@ else:
     PathParameter = click.ParamType  # generic only from click 8.2 on
 
 
+class Number(click.FloatRange):
+    """A number, called so in messages."""
+
+    name = "number"
+
+
 class SessionType(PathParameter):
     """A session: its folder, or a unique part of its name. Converts to the folder's path."""
 
@@ -75,7 +81,7 @@ def seconds(function: Function) -> Function:
     """``--seconds N`` → ``seconds: float | None``, above 0."""
     return click.option(
         "--seconds",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         metavar="N",
         help="Stop after N seconds.",
     )(function)

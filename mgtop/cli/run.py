@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from mgtop.cli.errors import UserError, say
-from mgtop.cli.options import recording_options
+from mgtop.cli.options import Number, recording_options
 
 if TYPE_CHECKING:
     from mgtop.config import RunConfig
@@ -59,7 +61,7 @@ class RunCommand(click.Command):
 @click.option("--name", metavar="NAME", help="Name of the session.")
 @click.option(
     "--fps",
-    type=click.FloatRange(min=0.1, max=60),
+    type=Number(min=0.1, max=60),
     metavar="N",
     help="Updates of the screen per second.",
 )
@@ -164,8 +166,33 @@ def _configuration(
         path = path / PROJECT_FILE
         if not path.exists():
             raise UserError(
-                f"There is no {PROJECT_FILE} in {path.parent}; mgtop init {path.parent} writes one."
+                f"There is no {PROJECT_FILE} in {path.parent}; name a configuration file, "
+                "or give a command after --, as in: mgtop run -- python infer.py"
             )
     if not path.exists():
-        raise UserError(f"There is no configuration {str(path)!r}.")
+        raise UserError(f"There is no configuration {str(path)!r}{_near(path)}")
+    if program := _program(path):
+        raise UserError(f"{path} is a program; put its command after --: mgtop run -- {program}")
     return load_config(path, list(overrides)), path
+
+
+def _near(path: Path) -> str:
+    """The end of the sentence: a configuration of nearly that name, as a question."""
+    try:
+        names = [name for name in os.listdir(path.parent) if name.endswith((".yaml", ".yml"))]
+    except OSError:
+        return "."
+    by_stem = {Path(name).stem: path.with_name(name) for name in names}
+    close = get_close_matches(path.stem, by_stem, 1)
+    return f"; did you mean {str(by_stem[close[0]])!r}?" if close else "."
+
+
+def _program(path: Path) -> str | None:
+    """How to start what was named instead of a configuration; None where it may be one."""
+    if path.suffix == ".py":
+        return shlex.join(["python", str(path)])
+    if path.suffix == ".sh" or (
+        path.suffix not in (".yaml", ".yml") and path.is_file() and os.access(path, os.X_OK)
+    ):
+        return shlex.quote(str(path) if "/" in str(path) else f"./{path}")
+    return None

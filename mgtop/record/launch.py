@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mgtop.probe.transport import FOLDER_VARIABLE
 from mgtop.record.edited import place_copies
 from mgtop.record.plan import Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
@@ -174,6 +175,7 @@ def start(
         recorder = subprocess.Popen(
             [sys.executable, "-m", "mgtop.record", str(folder.absolute())],
             cwd=_working_directory(folder),
+            env=_environment(),
             stdin=None if plan.stdin == "inherit" else subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -197,6 +199,12 @@ def _working_directory(folder: Path) -> Path:
     """
     checkout = Path(__file__).resolve().parents[2]
     return checkout if (checkout / "pyproject.toml").exists() else folder
+
+
+def _environment() -> dict[str, str]:
+    """That of this process; a relative runtime folder stays where the user meant it."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    return {**os.environ, FOLDER_VARIABLE: os.path.abspath(folder)} if folder else {**os.environ}
 
 
 def _check_command(plan: Plan) -> None:

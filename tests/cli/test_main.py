@@ -198,6 +198,20 @@ def test_a_reader_that_went_away_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_standard_stream_is_no_error(closed: str, tmp_path: Path):
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m mgtop ls {closed}', sys.executable],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("No sessions yet" in done.stdout) == (">&- " not in f"{closed} ".replace("2>&-", ""))
+    assert not (tmp_path / "mgtop").exists()
+
+
 def test_shell_completion_is_offered():
     done = python(
         "from mgtop.cli.main import main; main()",

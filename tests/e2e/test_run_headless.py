@@ -58,11 +58,18 @@ def test_exit_codes(mgtop: Machine) -> None:
 
 
 def test_wrong_usage_says_what_to_do(mgtop: Machine) -> None:
+    for name in ("infer.py", "start it", "steps24.yaml"):
+        (mgtop.folder / name).touch(mode=0o755)
     for arguments, words in [
         ((), "Say what to run"),
         (("--",), "no command after --"),
         (("python3", "x.py"), "Put -- before a command: mgtop run -- python3 x.py"),
-        (("missing.yaml",), "no configuration 'missing.yaml'"),
+        (("missing.yaml",), "no configuration 'missing.yaml'."),
+        (("steps24.yml",), "no configuration 'steps24.yml'; did you mean 'steps24.yaml'?"),
+        (("steps",), "no configuration 'steps'; did you mean 'steps24.yaml'?"),
+        (("infer.py",), "put its command after --: mgtop run -- python infer.py"),
+        (("start it",), "put its command after --: mgtop run -- './start it'"),
+        (("--headless", "--seconds", "soon", "--", "true"), "'soon' is not a valid number"),
         (("missing.yaml", "--", "true"), "not both"),
         ((".",), "no mgtop.yaml"),
         (("--", "true"), "use --headless"),
@@ -221,7 +228,7 @@ def test_ls_and_stop(mgtop: Machine) -> None:
     pid = until(lambda: next((s.target_pid for f in mgtop.sessions() if "new" in f.name
                               and (s := read_status(f))), None))  # fmt: skip
     lines = mgtop.run("ls").stdout.splitlines()
-    assert [line.split()[1] for line in lines] == ["STATE", "live", "ended"]
+    assert [line.split()[0] for line in lines] == ["STATE", "live", "ended"]
     listed = json.loads(mgtop.run("ls", "--json").stdout)["sessions"]
     assert (listed[0]["live"], listed[0]["target_pid"]) == (True, pid)
     assert listed[1]["duration_ms"] is not None
