@@ -281,12 +281,10 @@ class _Tally:
                 usual = int(self._log.usual_span_ns(work.name))
                 spent = min(spent, max(0, duration - delay - usual))
             if role == "compute" and off:
-                # The model's own thread slept in its step: that is no computing.
+                # The model's own thread slept in its step: who judges computing takes it out.
                 slept = min(spent, max(0, int(off * self._share(work)) - stood))
                 self.off_beside += slept
                 self._off_in_compute += slept
-                if not known:
-                    spent -= slept
             # Where a span is known to be for this very emit, all of it is compared.
             name: str = role if known else f"late_{role}"
             self.quantities[name] = self.quantities.get(name, 0) + spent

@@ -6,7 +6,12 @@ from mgtop.analysis.evidence import Part, TailWindow
 from mgtop.analysis.interval import Piece, Split
 from mgtop.analysis.process import ProcessLog
 from mgtop.analysis.spans import Role
-from mgtop.analysis.streams import Emit, Quantities, usual
+from mgtop.analysis.streams import Emit, Quantities, scatter, usual
+
+SCATTER = 3.0
+"""What is less than so many median distances beyond the median is scatter: one value in 46 of
+normally distributed ones lies farther out on that side. It is robust: late frames, as long as
+they are fewer than half, do not widen it."""
 
 
 class Profile:
@@ -28,6 +33,7 @@ class Profile:
         self.quantities = found.quantities
         self._others = others
         self._usual: dict[str, float | None] = {}
+        self._scatters: dict[str, float] = {}
 
     @property
     def known_emits(self) -> int:
@@ -45,9 +51,17 @@ class Profile:
         return self._usual[name]
 
     def beyond(self, name: str) -> float | None:
-        """How much more than usual it is (0 at least); None: one of the two is not known."""
+        """How much more than usual it is, beyond scatter; None: one of the two is not known."""
         value, median = self.get(name), self.usual(name)
-        return None if value is None or median is None else max(0.0, value - median)
+        if value is None or median is None:
+            return None
+        beyond = max(0.0, value - median)
+        return beyond if beyond > SCATTER * self._scatter(name) else 0.0
+
+    def _scatter(self, name: str) -> float:
+        if name not in self._scatters:
+            self._scatters[name] = scatter(self._others, name, self.window.count)
+        return self._scatters[name]
 
     def late(self, role: Role) -> float:
         """Time spent waiting for single spans of other threads that lasted too long."""

@@ -104,10 +104,24 @@ def usual(emits: Iterable[tuple[int, Quantities]], name: str, count: int) -> flo
     with fewer than :data:`ENOUGH` of them, the median of quantity / frames, times
     ``count`` (method: intervals of emits of different size compare per frame).
     """
-    known = [(n, found[name]) for n, found in emits if name in found]
+    known = _comparable(emits, name, count)
+    return median(known) if known else None
+
+
+def scatter(emits: Iterable[tuple[int, Quantities]], name: str, count: int) -> float:
+    """How far the quantity usually is from its median: the median of the distances."""
+    known = _comparable(emits, name, count)
     if not known:
-        return None
+        return 0.0
+    middle = median(known)
+    return median(abs(value - middle) for value in known)
+
+
+def _comparable(
+    emits: Iterable[tuple[int, Quantities]], name: str, count: int
+) -> list[float] | list[int]:
+    known = [(n, found[name]) for n, found in emits if name in found]
     same = [value for n, value in known if n == count]
     if len(same) >= ENOUGH or len(same) == len(known):
-        return median(same)
-    return median(value / n for n, value in known if n > 0) * count
+        return same
+    return [value / n * count for n, value in known if n > 0]

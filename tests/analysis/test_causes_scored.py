@@ -49,10 +49,49 @@ class TestModelThread:
         assert found.names == ["cpu_contention"]
         assert 190 <= found.ms("cpu_contention") <= 205
 
+    def test_a_sleep_and_more_work_in_its_step(self) -> None:
+        bench = Bench()
+        for i in range(26):
+            work, sleep = (80, 70) if i == 20 else (30, 0)
+            bench.foreign_span("forward", bench.now, work + sleep, index=i, cpu_ms=work)
+            bench.sleep(work + sleep)
+            bench.emit()
+        found = bench.judge(20)
+        assert found.names == ["blocked", "compute"]
+        assert 65 <= found.ms("blocked") <= 75
+        assert 45 <= found.ms("compute") <= 55
+
     def test_half_and_half(self) -> None:
         found = self.judged(working_ms=100, sleeping_ms=150)
         assert found.names == ["blocked"]
         assert 145 <= found.ms("blocked") <= 155
+
+
+class TestScatter:
+    """What varies from frame to frame anyway is no cause of a late one."""
+
+    @staticmethod
+    def judged(forward_ms: float) -> Answer:
+        bench = Bench()
+        for i in range(40):
+            varies = (0, 6, 3, 9, 1, 8)[i % 6]
+            if i == 20:
+                bench.frame(before=lambda: bench.sleep(60), forward=lambda: bench.run(forward_ms))
+            else:
+                bench.frame(forward=lambda varies=varies: bench.run(varies))
+        return bench.judge(20)
+
+    def test_a_step_as_long_as_others_often_are(self) -> None:
+        assert self.judged(14).names == ["blocked"]
+
+    def test_one_that_is_longer_than_they_ever_are(self) -> None:
+        assert self.judged(30).names == ["blocked", "compute"]
+
+    def test_a_stall_at_every_fourth_frame_is_no_scatter(self) -> None:
+        bench = Bench()
+        for i in range(40):
+            bench.frame(forward=lambda i=i: bench.collect(90 if i % 4 == 0 else 0.5))
+        assert bench.judge(20).names == ["gc"]
 
 
 class TestUntold:
