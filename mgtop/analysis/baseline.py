@@ -151,7 +151,7 @@ class Baseline:
         usual = self._recent.median()
         side = self._side_of(x, count, usual)
         if self._run and side != self._side:
-            self._end_run()
+            self.end_run()
         if side == "usual":
             self._recent.add(x)
             return side, usual
@@ -166,7 +166,7 @@ class Baseline:
             self.since_ns = self._run_begin_ns
             self._recent.clear()
             self._withheld = True
-            self._end_run()
+            self.end_run()
         return side, usual
 
     def forget(self) -> None:
@@ -182,7 +182,8 @@ class Baseline:
         # A few long ones at first are no level that the rest has left.
         return "usual" if side == "below" and not self.settled else side
 
-    def _end_run(self) -> None:
+    def end_run(self) -> None:
+        """The row of intervals on one side of the rule is over, and was no level shift."""
         if self._withheld:
             for x in self._run:
                 self._recent.add(x)

@@ -23,6 +23,9 @@ UNTOLD = "overlapping requests could not be told apart: their intervals are not 
 LATE_START = "its beginning was not recorded"
 OUT_OF_ORDER = "times out of order: the intervals beside them are not known"
 FROM_A_LOG = ROUTES.index("log")
+SILENT_NS = 2_000_000_000
+SILENT_INTERVALS = 4
+"""A request that emits nothing for so long, in time and in its usual intervals, is over."""
 LONGEST_NS = 30 * 86_400 * 1_000_000_000
 """Longer intervals are damage, not time."""
 
@@ -288,6 +291,13 @@ class Request:
     def newest_ns(self) -> int | None:
         """Time of its newest emit."""
         return self._times[-1] if self._times else None
+
+    def is_silent(self, now_ns: int) -> bool:
+        """Whether nothing came for so long that nothing more is to be expected."""
+        newest, usual = self.newest_ns, self.detector.baseline.median()
+        if newest is None or usual is None or self.last is None:
+            return False
+        return now_ns - newest > max(SILENT_NS, SILENT_INTERVALS * usual * self.last.count)
 
     @property
     def unknown_intervals(self) -> int:

@@ -3,9 +3,10 @@
 A tail is *provisional* at its emit. It is *final* when every living source has reported past
 its end, at the latest two seconds later in the log's time, or when the log has ended. Three
 things keep it open beyond that, since judging it would be guessing: it stands in a row of
-emits above the rule that may yet become a level shift; the first emits of a stream are
-compared with later ones too, so they take the two seconds in full; and where there is
-nothing to compare with yet, it waits for the first other intervals.
+emits above the rule that may yet become a level shift (unless the next emit is overdue: then
+the row ends here); the first emits of a stream are compared with later ones too, so they take
+the two seconds in full; and where there is nothing to compare with yet, it waits for the
+first other intervals.
 
 Only the order of records decides, never the time of day, so that live and replay agree.
 """
@@ -27,6 +28,9 @@ FEWEST_OTHERS = 2
 """With one other interval, it cannot be told which of the two is the unusual one: while the
 request goes on, more are waited for."""
 UNCOUNTED = -1
+OVERDUE = 2
+"""The next emit of a row above the rule is overdue after so many times the last interval, and
+after :data:`LATEST_NS` at least: nothing is held up by what may never come."""
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,11 +92,13 @@ class TailDetector:
         ended: no emits are to be expected any more.
     """
 
-    __slots__ = ("_added", "_detect", "baseline", "ended", "open")
+    __slots__ = ("_added", "_detect", "_due_ns", "baseline", "ended", "open")
 
     def __init__(self, detect: Detect) -> None:
         self._detect = detect
         self._added = 0
+        self._due_ns = 0
+        """When the emit after the last counted one is overdue."""
         self.baseline = Baseline(detect)
         self.open: list[Candidate] = []
         self.ended = False
@@ -104,6 +110,8 @@ class TailDetector:
             return
         baseline = self.baseline
         x, count = interval.per_frame_ns, interval.frame.count
+        self._end_overdue_row(interval.frame.t_ns)
+        self._due_ns = interval.frame.t_ns + max(LATEST_NS, OVERDUE * interval.duration_ns)
         early, shifts = not baseline.settled, baseline.shifts
         if baseline.completes_shift(x, count):
             self._close_level()
@@ -131,6 +139,7 @@ class TailDetector:
 
     def take_final(self, passed: Passed, end: bool = False) -> list[Candidate]:
         """Remove and return the tails that are final once everything ``passed`` is known."""
+        self._end_overdue_row(passed.latest_ns + LATEST_NS)
         still_open: list[Candidate] = []
         final: list[Candidate] = []
         for candidate in self.open:
@@ -159,6 +168,11 @@ class TailDetector:
         if candidate.early and (end_ns > passed.latest_ns or not self._can_judge(candidate)):
             return True
         return candidate.number >= self._run_starts
+
+    def _end_overdue_row(self, now_ns: int) -> None:
+        """What stands in the row so far are tails: no level shift is coming."""
+        if self.baseline.run_above and now_ns > self._due_ns:
+            self.baseline.end_run()
 
     @property
     def _run_starts(self) -> int:

@@ -126,7 +126,8 @@ class Traffic:
         self.emits += 1
         self.newest = request
         if request.emits == 1:
-            self._began_to_emit(request)
+            self.turns += 1
+        self._look_back(request, frame.t_ns)
         if interval is not None and not interval.warmup and not self.is_warmup(request):
             self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
         return request, interval
@@ -215,12 +216,17 @@ class Traffic:
             self._best[proc, number] = request
         return request
 
-    def _began_to_emit(self, request: Request) -> None:
-        """Its first frames are out: it counts, and one before may not any more."""
-        self.turns += 1
+    def _look_back(self, request: Request, t_ns: int) -> None:
+        """Frames of a request are out: one before it may not count any more.
+
+        The first one is over at its end; where that was not told, once it has fallen silent.
+        """
         first = self._firsts.get((request.proc, request.route))
-        if first is not None and request.follows and not first.followed:
+        if first is None or first is request or first.followed:
+            return
+        if request.follows or first.is_silent(t_ns):
             first.followed = True
+            self.turns += 1
             if first.totals.count and self.is_warmup(first):
                 self._recount()
 

@@ -184,6 +184,44 @@ def test_a_row_that_may_become_a_level_shift_is_open_until_it_ends():
     assert model.summary().tails.level_shifts == 1
 
 
+@pytest.mark.parametrize("row", [1, 3, 7])
+def test_a_row_that_falls_silent_is_not_held_up(row: int):
+    program = Program().receive().emits([0, *STEADY, *STEADY, *STEADY, *[150] * row])
+    program.pass_ms(1_990).beat()
+    model = program.model(finish=False)
+    assert [final for _, final in finality(model)] == [False] * row
+    end = len(program.records)
+    program.pass_ms(20).beat()
+    model.feed_all(program.records[end:])
+    assert [final for _, final in finality(model)] == [True] * row
+    # Heartbeats or not, what comes after the silence starts a row of its own.
+    model.feed_all([program.emit(150) for _ in range(7)])
+    assert len(finality(model)) == row + 7
+    model.feed(program.emit(150))
+    assert (len(finality(model)), model.summary().tails.level_shifts) == (row + 1, 1)
+
+
+def test_rows_end_at_a_silence_with_heartbeats_and_without():
+    quiet = Program().receive().emits([0, *STEADY, *[150] * 7, 3_000, *[150] * 3, *STEADY])
+    told = Program().receive().emits([0, *STEADY, *[150] * 7])
+    for _ in range(3):
+        told.pass_ms(1_000).beat()
+    told.emits([0, *[150] * 3, *STEADY])
+    for program in (quiet, told):
+        found = program.summary().tails
+        assert ([t.emit for t in found.frames], found.level_shifts) == ([*range(21, 32)], 0)
+
+
+def test_a_level_shift_of_slow_blocks_is_waited_for():
+    """Five seconds a block, then twelve: each comes before the next one would be overdue."""
+    program = Program().receive().emits([0, *[5_000] * 20], count=80)
+    for _ in range(12):
+        program.emit(12_000, 80)
+        program.beat()
+    found = program.summary().tails
+    assert (found.count, found.level_shifts) == (0, 1)
+
+
 def test_a_tail_before_such_a_row_is_not_held_up_by_it():
     program = Program().receive().emits([0, *STEADY, *STEADY, *STEADY, 300, 50, 150, 150]).beat()
     assert finality(program.model(finish=False)) == [(61, True), (63, False), (64, False)]

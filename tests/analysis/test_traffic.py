@@ -63,6 +63,17 @@ def test_only_one_that_begins_after_its_end_follows():
     assert warm(program.summary()) == [True, False, False]
 
 
+def test_a_first_request_whose_end_was_not_told_is_over_once_it_is_silent():
+    program = Program(warmup=AUTO).receive().emits([0, *[400] * 10])
+    program.receive().emits([500, 50, 50])
+    assert warm(program.summary()) == [False, False]  # it may yet go on
+    program.emits([50] * 60)
+    found = program.summary()
+    assert warm(found) == [True, False]
+    assert found.interval_ms.max == 50
+    assert found.first_frame_ms.count == 1
+
+
 def test_the_first_of_each_process_is_left_out():
     program = Program(warmup=AUTO)
     other = r.proc_of(4343, 1000)
