@@ -60,8 +60,7 @@ def assemble(model: Model) -> Summary:
 def counted_tails(model: Model) -> Counted:
     """Final tails of the statistics."""
     traffic = model.traffic
-    warmup = [request for request in traffic.requests if traffic.is_warmup(request)]
-    return model.judged.counted(warmup, traffic.recounts)
+    return model.judged.counted(traffic.is_warmup, traffic.recounts)
 
 
 def _tails(model: Model, counted: Counted) -> Tails:
@@ -76,8 +75,7 @@ def _tails(model: Model, counted: Counted) -> Tails:
             insort_tail(frames, tail)
             lost_ms += tail.excess_ms
     all_lost_ms, time_ms = totals.lost_ns() / 1e6, totals.time_ns() / 1e6
-    intervals = [q.totals.count for q in traffic.counted() if q.totals.count]
-    field = Field(totals.count, len(intervals), max(intervals, default=0))
+    field = Field(totals.count, traffic.with_intervals, traffic.longest)
     return Tails(
         count=len(frames),
         lost_ms=lost_ms,

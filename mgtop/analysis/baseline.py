@@ -9,7 +9,6 @@ do not drag it. Eight in a row above the rule (or below it by as much) are no ta
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Iterator
 from statistics import median
 from typing import Literal
@@ -28,11 +27,13 @@ Side = Literal["usual", "above", "below"]
 class RecentMedian:
     """The median of the last ``length`` values, kept in order."""
 
-    __slots__ = ("_length", "_ordered", "_values")
+    __slots__ = ("_length", "_oldest", "_ordered", "_values")
 
     def __init__(self, length: int) -> None:
         self._length = length
-        self._values: deque[float] = deque()
+        self._values: list[float] = []
+        self._oldest = 0
+        """Where the oldest value is, once there are ``length``."""
         self._ordered: list[float] = []
 
     def __len__(self) -> int:
@@ -40,11 +41,15 @@ class RecentMedian:
 
     def add(self, value: float) -> None:
         """Add the newest value; the oldest one goes."""
-        self._values.append(value)
-        insort(self._ordered, value)
-        if len(self._values) > self._length:
-            oldest = self._values.popleft()
-            del self._ordered[bisect_left(self._ordered, oldest)]
+        values, ordered = self._values, self._ordered
+        if len(values) < self._length:
+            values.append(value)
+        else:
+            at = self._oldest
+            del ordered[bisect_left(ordered, values[at])]
+            values[at] = value
+            self._oldest = (at + 1) % self._length
+        insort(ordered, value)
 
     def __iter__(self) -> Iterator[float]:
         """The values, ascending."""
@@ -54,6 +59,7 @@ class RecentMedian:
         """Forget all."""
         self._values.clear()
         self._ordered.clear()
+        self._oldest = 0
 
     def median(self) -> float | None:
         """None where there is no value."""

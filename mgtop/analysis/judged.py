@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -96,21 +96,20 @@ class JudgedTails:
             self._shared.clear()
         return [self._shared.setdefault(row, row) for row in evidence]
 
-    def counted(self, warmup: Sequence[Request], recounts: int) -> Counted:
+    def counted(self, is_warmup: Callable[[Request], bool], recounts: int) -> Counted:
         """Tails of the statistics.
 
         Args:
-            warmup: requests that are left out as a whole.
+            is_warmup: whether a request is left out as a whole.
             recounts: grows when other requests than before are left out.
         """
         if recounts != self._recounts:
             self._recounts = recounts
             self._counted, self._added = Counted(), 0
-        left_out = set(map(id, warmup))
         for judged in self._all[self._added :]:
             if judged.request.dropped:
                 continue
-            if judged.warmup or id(judged.request) in left_out:
+            if judged.warmup or is_warmup(judged.request):
                 self._counted.warmup += 1
             else:
                 self._counted.add(judged)

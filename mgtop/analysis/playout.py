@@ -10,6 +10,7 @@ figures are lower bounds then.
 from __future__ import annotations
 
 import math
+from array import array
 
 from mgtop.analysis.summary import PlayoutSummary
 
@@ -26,28 +27,26 @@ MOST_POINTS = 64
 class Progress:
     """How many frames there were when: at most :data:`MOST_POINTS` points, evenly spread."""
 
-    __slots__ = ("_emits", "_points", "_stride", "last")
+    __slots__ = ("_frames", "_stride", "_times_ns", "emits", "last")
 
     def __init__(self) -> None:
-        self._points: list[tuple[int, int]] = []
+        self._times_ns, self._frames = array("q"), array("q")
         self._stride = 1
-        self._emits = 0
+        self.emits = 0
+        """Points that were added."""
         self.last = (0, 0)
+        """The newest one: its time, and the frames there were by then."""
 
     def add(self, t_ns: int, frames: int) -> None:
         """``frames`` had come by ``t_ns``."""
         self.last = (t_ns, frames)
-        if self._emits % self._stride == 0:
-            self._points.append(self.last)
-            if len(self._points) >= MOST_POINTS:
-                del self._points[1::2]
+        if self.emits % self._stride == 0:
+            self._times_ns.append(t_ns)
+            self._frames.append(frames)
+            if len(self._frames) >= MOST_POINTS:
+                del self._times_ns[1::2], self._frames[1::2]
                 self._stride *= 2
-        self._emits += 1
-
-    @property
-    def emits(self) -> int:
-        """Points that were added."""
-        return self._emits
+        self.emits += 1
 
     def is_slow(self, frame_ns: float) -> bool:
         """Whether frames came slower than one every ``frame_ns``, and still do.
@@ -55,7 +54,9 @@ class Progress:
         So over all, and in the third and in the last quarter: a single stall, or a slow
         start, is not a slow source.
         """
-        points = self._points if self._points[-1] == self.last else [*self._points, self.last]
+        points = list(zip(self._times_ns, self._frames, strict=True))
+        if points[-1] != self.last:
+            points.append(self.last)
         last = len(points) - 1
         turns = [points[0], points[last // 2], points[3 * last // 4], points[last]]
         return all(

@@ -30,6 +30,8 @@ class Traffic:
         route: index into ``ROUTES`` of the route that is believed; None before any frame.
         totals: counted intervals of all requests that are no warm-up.
         emits: emits of all of them.
+        with_intervals: requests that these are of.
+        longest: how many the longest of them has.
         newest: the request that emitted last.
         refused: emits that were told twice.
         turns: grows when a first frame's latency may have changed, or which requests count.
@@ -41,7 +43,7 @@ class Traffic:
         self.requests: list[Request] = []
         self.route: int | None = None
         self.totals = Totals()
-        self.emits = 0
+        self.emits = self.with_intervals = self.longest = 0
         self.newest: Request | None = None
         self.refused = self.turns = self.recounts = 0
         self._by_key: dict[tuple[int, int, int], Request] = {}
@@ -56,6 +58,8 @@ class Traffic:
         self._log_speaks = False
         self._waits: dict[int, deque[r.Wait]] = {}
         self._names: dict[tuple[int, int], str] = {}
+        self._counted: list[Request] | None = None
+        self._counted_at = (0, 0)
         self._first_frame: FirstFrame | None = None
         self._first_frame_turns = 0
 
@@ -130,6 +134,9 @@ class Traffic:
         self._look_back(request, frame.t_ns)
         if interval is not None and not interval.warmup and not self.is_warmup(request):
             self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
+            self.longest = max(self.longest, request.totals.count)
+            if request.totals.count == 1:
+                self.with_intervals += 1
         return request, interval
 
     def ended(self, record: r.StreamEnd) -> None:
@@ -162,7 +169,11 @@ class Traffic:
 
     def counted(self) -> list[Request]:
         """The requests of the statistics."""
-        return [request for request in self.requests if not self.is_warmup(request)]
+        known = (self.turns, len(self.requests))
+        if self._counted is None or self._counted_at != known:
+            self._counted_at = known
+            self._counted = [q for q in self.requests if not self.is_warmup(q)]
+        return self._counted
 
     def first_frame(self) -> FirstFrame:
         """First-frame latency of the requests in the statistics, and its parts."""
@@ -269,8 +280,11 @@ class Traffic:
         self.turns += 1
         self.recounts += 1
         self.totals = Totals()
+        counts = [0]
         for request in self.counted():
             self.totals.absorb(request.totals)
+            counts.append(request.totals.count)
+        self.longest, self.with_intervals = max(counts), sum(map(bool, counts))
 
 
 def _first_frame(counted: Sequence[Request]) -> FirstFrame:
