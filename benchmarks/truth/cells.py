@@ -52,14 +52,14 @@ def cells(
             demo = character in DEMO_CHARACTERS
             single = DEMO_FAULTS if demo else SINGLE
             if "spans" in levels:
-                yield Cell(character, "spans", "single", single, 12 if quick else 26, seed)
+                yield Cell(character, "spans", "single", single, 12 if quick else 22, seed)
                 if not demo:
-                    yield Cell(character, "spans", "pairs", PAIRS, 8 if quick else 18, seed)
-                yield Cell(character, "spans", "clean", (), 6 if quick else 14, seed)
+                    yield Cell(character, "spans", "pairs", PAIRS, 8 if quick else 16, seed)
+                yield Cell(character, "spans", "clean", (), 6 if quick else 12, seed)
             if "no_spans" in levels and not demo:
-                yield Cell(character, "no_spans", "single", single, 8 if quick else 16, seed)
+                yield Cell(character, "no_spans", "single", single, 8 if quick else 14, seed)
             if "observe" in levels and character == "single":
                 yield Cell(character, "observe", "single", single, 5, seed)
         if "spans" in levels and "single" in characters:
             for fault in OUTSIDE:
-                yield Cell("single", "spans", "outside", (fault,), 8 if quick else 14, seed)
+                yield Cell("single", "spans", "outside", (fault,), 8 if quick else 12, seed)

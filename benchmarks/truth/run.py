@@ -122,7 +122,8 @@ def run_once(cell: Cell, folder: Path) -> float:
         *(["--seconds", str(cell.seconds + DEMO_LOADS_S)] if is_demo(cell) else []), "--",
         *command_of(cell, folder, outside, core),
     ]  # fmt: skip
-    witness = Witness(TruthFile(folder / "witness.jsonl"))
+    seen = TruthFile(folder / "witness.jsonl")
+    witness = Witness(seen)
     with (folder / "output.txt").open("w") as output:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
@@ -142,6 +143,7 @@ def run_once(cell: Cell, folder: Path) -> float:
                 process.wait()
             if witness.is_alive():
                 witness.close()
+            seen.close()
     return witness.mean_cores
 
 
@@ -208,15 +210,17 @@ def disturb(
     cell: Cell, fault: str, pid: int, core: int, reader: SlowReader | None, folder: Path
 ) -> None:
     """Strike from outside until the run is over."""
+    truth = TruthFile(folder / "strikes.jsonl")
     with context_of(fault, pid, core, NICE, reader) as act:
         strike_at_random(
             fault,
             act,
-            TruthFile(folder / "strikes.jsonl"),
+            truth,
             seconds=cell.seconds,
             interval_ms=30.0,
             seed=cell.seed,
         )
+    truth.close()
 
 
 # ------------------------------------------------------------------------------ scoring

@@ -100,9 +100,9 @@ class Count:
         return {
             "hits": self.hits,
             "n": self.n,
-            "share": None if self.share is None else round(self.share, 4),
-            "low": None if interval is None else round(interval[0], 4),
-            "high": None if interval is None else round(interval[1], 4),
+            "share": None if self.share is None else round(self.share, 6),
+            "low": None if interval is None else round(interval[0], 6),
+            "high": None if interval is None else round(interval[1], 6),
         }
 
 

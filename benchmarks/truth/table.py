@@ -49,7 +49,7 @@ def render(results: Mapping[str, Any]) -> str:
 def _goals(found: Mapping[str, Any], short: bool = False) -> list[str]:
     names = list(found["characters"])
     lines = [
-        "| | goal | all | " + " | ".join(f"`{name}`" for name in names) + (" |" if names else ""),
+        "| | goal | all |" + "".join(f" `{name}` |" for name in names),
         "|---|---|---|" + "---|" * len(names),
     ]
     for key, title, goal in GOALS:

@@ -150,6 +150,12 @@ class TruthFile:
             }
         )
 
+    def close(self) -> None:
+        """No more is written."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _write(self, line: dict[str, Any]) -> None:
         if self._file is not None:
             with self._lock:
