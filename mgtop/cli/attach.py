@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,8 +79,11 @@ def command(
     except CannotAttach as error:
         raise UserError(str(error)) from None
     existing = recording_of(pid)
+    if existing is not None and headless:
+        with _interruptible() as interrupted:
+            return _open_existing(existing, pid, interrupted, seconds)
     if existing is not None:
-        return _open_existing(existing, pid, headless=headless, seconds=seconds)
+        return _open_existing(existing, pid)
     _check_log(log)
     plan, kept = _plan(process, config, log, seconds)
     return _record(plan, kept, process, headless=headless, out=out)
@@ -89,25 +93,42 @@ def command(
 
 
 def _record(plan: Plan, kept: str, process: Process, *, headless: bool, out: Path | None) -> int:
+    if headless:
+        with _interruptible() as interrupted:  # from before the start: nothing is left running
+            recording = _start(plan, kept, process, out)
+            if isinstance(recording, Path):
+                return _open_existing(recording, process.pid, interrupted, plan.seconds)
+            return _follow(recording, process, interrupted)
+    import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
+
+    recording = _start(plan, kept, process, out)
+    if isinstance(recording, Path):
+        return _open_existing(recording, process.pid)
+    return _on_screen(recording, process)
+
+
+def _start(plan: Plan, kept: str, process: Process, out: Path | None) -> Recording | Path:
+    """Start to record; a path is the session of somebody who attached at the same moment."""
+    from mgtop.record.attach.claim import holder
     from mgtop.record.attach.existing import recording_of
     from mgtop.record.launch import LaunchError, start
+    from mgtop.record.pipes import runtime_folder
     from mgtop.record.status import read_status
+    from mgtop.session.writer import LOG_NAME
 
-    if not headless:
-        import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
     try:
         recording = start(plan, out=out, config_yaml=kept)
     except LaunchError as error:
-        existing = recording_of(process.pid)
-        if existing is not None:  # somebody else attached at the same moment
-            return _open_existing(existing, process.pid, headless=headless, seconds=plan.seconds)
+        existing = recording_of(process.pid) or holder(runtime_folder(), process.proc)
+        if existing is not None:
+            if error.folder is not None and not (error.folder / LOG_NAME).exists():
+                shutil.rmtree(error.folder, ignore_errors=True)
+            return existing
         raise UserError(str(error), error.code) from None
     status = read_status(recording.folder)
     if status is not None and status.message:
         say(_unmasked(status.message, plan, process))
-    if headless:
-        return _follow(recording, process)
-    return _on_screen(recording, process)
+    return recording
 
 
 def _unmasked(message: str, plan: Plan, process: Process) -> str:
@@ -118,11 +139,14 @@ def _unmasked(message: str, plan: Plan, process: Process) -> str:
     return message.replace(masked, restart_line(process) or "") if masked else message
 
 
-def _follow(recording: Recording, process: Process) -> int:
+def _follow(recording: Recording, process: Process, interrupted: list[int]) -> int:
     """Wait for the end of the recording; a signal ends it, and reaches the program never."""
-    with _interruptible(recording.stop) as interrupted:
-        while (outcome := recording.poll()) is None:
-            time.sleep(_POLL_S)
+    asked = False
+    while (outcome := recording.poll()) is None:
+        if interrupted and not asked:
+            asked = True
+            recording.stop()
+        time.sleep(_POLL_S)
     _say_end(outcome, process)
     click.echo(str(recording.folder))
     return _exit_code(outcome, interrupted=bool(interrupted))
@@ -143,16 +167,11 @@ def _on_screen(recording: Recording, process: Process) -> int:
 
 
 @contextmanager
-def _interruptible(stop: Callable[[], None]) -> Iterator[list[int]]:
-    """Signals that would end this command end the recording instead; the list fills."""
+def _interruptible() -> Iterator[list[int]]:
+    """Signals that would end this command are put into a list instead."""
     seen: list[int] = []
-
-    def ask(number: int, _frame: object) -> None:
-        seen.append(number)
-        stop()
-
     before = {
-        number: signal.signal(number, ask)
+        number: signal.signal(number, lambda number, _frame: seen.append(number))
         for number in _ENDING
         if signal.getsignal(number) is not signal.SIG_IGN
     }
@@ -186,26 +205,31 @@ def _exit_code(outcome: Outcome, *, interrupted: bool) -> int:
 # ------------------------------------------------------------------------ already recorded
 
 
-def _open_existing(folder: Path, pid: int, *, headless: bool, seconds: float | None) -> int:
-    """Show a session that somebody else records; whatever happens here, it goes on."""
+def _open_existing(
+    folder: Path, pid: int, interrupted: list[int] | None = None, seconds: float | None = None
+) -> int:
+    """Show a session that somebody else records; whatever happens here, it goes on.
+
+    ``interrupted``: headless; it is only waited for.
+    """
     from mgtop.session.lock import is_live
+    from mgtop.session.writer import LOG_NAME
 
     say(f"process {pid} is being recorded already, in {folder.name}.")
-    if not headless:
+    while is_live(folder) and not (folder / LOG_NAME).exists():
+        time.sleep(_POLL_S)  # it is only just being started
+    if interrupted is None:
         from mgtop.view.app import run_view
 
         run_view(folder, fps=None, readonly=False)
         return OK
     deadline = None if seconds is None else time.monotonic() + seconds
-    gone: list[int] = []
-    with _interruptible(lambda: None) as interrupted:
-        while is_live(folder) and not interrupted:
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-            time.sleep(_POLL_S)
-        gone += interrupted
+    while is_live(folder) and not interrupted:
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+        time.sleep(_POLL_S)
     click.echo(str(folder))
-    return INTERRUPTED if gone else OK
+    return INTERRUPTED if interrupted else OK
 
 
 # -------------------------------------------------------------------------------- the plan

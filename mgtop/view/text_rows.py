@@ -108,11 +108,12 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
     params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
     command = clean(" ".join(target.command))
     left = f" {command}" if command else " imported log"
-    if target.pid:
-        left += f" (pid {target.pid}, frames from {target.route})"
-    if params and len(left) + len(params) + 3 > width:
-        left = fit(left, max(20, width - len(params) - 3)).rstrip()
-    return line(width, [(left, "dim"), (f"  {params}", "text")])
+    who = f" (pid {target.pid}, frames from {target.route})" if target.pid else ""
+    # Too long a command is cut, then the parameters: whose frames these are stays.
+    room = width - len(who) - (len(params) + 3 if params else 0)
+    if len(left) > room:
+        left = fit(left, max(20, room)).rstrip()
+    return line(width, [(left + who, "dim"), (f"  {params}", "text")])
 
 
 def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
