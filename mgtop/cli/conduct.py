@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from mgtop.cli.errors import (
     UserError,
     say,
 )
+from mgtop.cli.terminal import need_terminal
 
 STOPPING_S = 15.0
 """A target that was asked to end is killed after 10 s."""
@@ -60,15 +60,12 @@ def conduct(
     from mgtop.record.launch import LaunchError, start
 
     _check_gates(gates)
-    if not headless and not (sys.stdout.isatty() and sys.stdin.isatty()):
-        raise UserError(
-            "There is no terminal to draw on; use --headless to record without a screen.", USAGE
-        )
     if headless:
         from mgtop.record.target import become_subreaper
 
         become_subreaper()  # from the start: should the recorder die, the program comes to us
     else:
+        need_terminal("use --headless to record without a screen")
         import mgtop.view.app  # noqa: F401 - what is wrong with it must show before the start
     try:
         recording = start(plan, out=out, varied=varied, config_yaml=config_yaml)

@@ -33,6 +33,9 @@ _CODES = {
 }
 """Exceptions of the lower packages by name, so that none of them is imported to compare."""
 
+LONGEST = 1_000
+"""Characters of a message."""
+
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -72,6 +75,8 @@ def message_of(error: BaseException) -> str:
 
 def say(message: str) -> None:
     """Print one error line to stderr; a closed stderr is nobody's concern."""
+    if len(message) > LONGEST:  # a message quotes what it was given, whatever its length
+        message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
     with contextlib.suppress(OSError, ValueError):
         print(f"mgtop: {message}", file=sys.stderr, flush=True)
 

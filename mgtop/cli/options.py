@@ -97,6 +97,16 @@ def out(function: Function) -> Function:
     )(function)
 
 
+def fps(function: Function) -> Function:
+    """``--fps N`` → ``fps: float | None``."""
+    return click.option(
+        "--fps",
+        type=Number(min=0.2, max=30),
+        metavar="N",
+        help="Drawings of the screen per second (default: 4).",
+    )(function)
+
+
 def recording_options(function: Function) -> Function:
     """All three: ``headless``, ``seconds`` and ``out``."""
     return headless(seconds(out(function)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from mgtop.cli.errors import UserError, say
-from mgtop.cli.options import Number, recording_options
+from mgtop.cli.options import fps, recording_options
 
 if TYPE_CHECKING:
     from mgtop.config import RunConfig
@@ -59,12 +59,7 @@ class RunCommand(click.Command):
     help="Condition on the report, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
 )
 @click.option("--name", metavar="NAME", help="Name of the session.")
-@click.option(
-    "--fps",
-    type=Number(min=0.1, max=60),
-    metavar="N",
-    help="Updates of the screen per second.",
-)
+@fps
 @recording_options
 @click.pass_context
 def command(
@@ -90,6 +85,7 @@ def command(
     from mgtop.record.from_config import config_yaml, plan_from
 
     settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides)
+    _check_text(*settings.command, settings.cwd, name or "", str(path))
     stdin: Literal["null", "inherit"] = "inherit" if headless else "null"
     try:
         plan = plan_from(settings, path, name=name, seconds=seconds, stdin=stdin)
@@ -107,6 +103,15 @@ def command(
         config_yaml=kept,
         gates=[*settings.gate, *gates],
     )
+
+
+def _check_text(*texts: str) -> None:
+    """A session is kept as text, so what cannot be text cannot be run under it."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UserError(f"{text!r} is not UTF-8 text; mgtop cannot record that.") from None
 
 
 def _varied(settings: RunConfig, path: Path) -> dict[str, Any]:
@@ -160,16 +165,18 @@ def _configuration(
             "or a command after --, as in: mgtop run -- python infer.py"
         )
     path = Path(config[0])
-    if len(config) > 1 or (not path.exists() and shutil.which(config[0])):
+    there = os.path.exists(path)  # unlike Path.exists, takes a name of any length
+    if len(config) > 1 or (not there and shutil.which(config[0])):
         raise UserError(f"Put -- before a command: mgtop run -- {shlex.join(config)}")
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / PROJECT_FILE
-        if not path.exists():
+        there = os.path.exists(path)
+        if not there:
             raise UserError(
                 f"There is no {PROJECT_FILE} in {path.parent}; name a configuration file, "
                 "or give a command after --, as in: mgtop run -- python infer.py"
             )
-    if not path.exists():
+    if not there:
         raise UserError(f"There is no configuration {str(path)!r}{_near(path)}")
     if program := _program(path):
         raise UserError(f"{path} is a program; put its command after --: mgtop run -- {program}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from mgtop.cli.errors import USAGE, UserError
-from mgtop.cli.options import session_argument
+from mgtop.cli.options import fps, session_argument
+from mgtop.cli.terminal import need_terminal
 
 
 @click.command(
@@ -16,7 +16,7 @@ from mgtop.cli.options import session_argument
     epilog="\b\nExamples:\n  mgtop view\n  mgtop view stormlight --fps 1\n",
 )
 @session_argument(required=False)
-@click.option("--fps", type=click.FloatRange(0.2, 30), help="Drawings per second (4).")
+@fps
 @click.option("--readonly", is_flag=True, help="No marks, no snapshots, no stopping.")
 def command(session: Path | None, fps: float | None, readonly: bool) -> None:
     """Open a live or recorded session on the screen.
@@ -24,10 +24,7 @@ def command(session: Path | None, fps: float | None, readonly: bool) -> None:
     Without SESSION, the live session that was started last. Leaving the view leaves target
     and recording alone, unless you say otherwise; several views of a session may be open.
     """
-    if not (sys.stdout.isatty() and sys.stdin.isatty()):
-        raise UserError(
-            "There is no terminal to draw on; mgtop report prints what a session shows.", USAGE
-        )
+    need_terminal("mgtop report prints what a session shows")
     if session is None:
         from mgtop.session.folder import newest_live
 

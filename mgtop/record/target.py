@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -165,18 +166,19 @@ def explain(command: Sequence[str], cwd: str, error: Exception) -> str:
     program = command[0]
     if not os.path.isdir(cwd):
         return f"The working directory {cwd!r} does not exist."
+    if not os.access(cwd, os.X_OK):
+        return f"The working directory {cwd!r} may not be entered: you lack the permission."
     if isinstance(error, FileNotFoundError):
         path = os.path.join(cwd, program)
         if "/" in program and os.path.exists(path):
             return f"{program!r} cannot be run: the interpreter in its first line does not exist."
         if "/" in program:
             return f"The program {program!r} does not exist (working directory: {cwd})."
-        return f"The command {program!r} was not found on PATH; check the spelling."
+        other = f"{program}3 is there" if shutil.which(f"{program}3") else "check the spelling"
+        return f"The command {program!r} was not found on PATH; {other}."
     if isinstance(error, PermissionError):
-        return (
-            f"{program!r} may not be run: it is not executable, or you lack the permission "
-            f"(for a script: python {program})."
-        )
+        hint = f"; try python {program}" if program.endswith(".py") else ""
+        return f"{program!r} may not be run: not executable, or you lack the permission{hint}."
     if isinstance(error, OSError) and error.strerror:
         return f"{program!r} cannot be run: {error.strerror}."
     return f"The command cannot be run: {error}."

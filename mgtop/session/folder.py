@@ -123,19 +123,23 @@ def find(text: str, root: Path | None = None) -> Path:
     if path.name == LOG_NAME:
         path = path.parent
     if _holds_log(path):
-        if not os.access(path / LOG_NAME, os.R_OK):
-            raise SessionNotFound(f"{path / LOG_NAME} cannot be read: permission denied")
-        return path.resolve()
+        return _readable(path).resolve()
     entries = list_sessions(root)
     exact = [entry for entry in entries if entry.name == text]
     matches = exact or [entry for entry in entries if text in entry.name]
     if len(matches) == 1:
-        return matches[0].path
+        return _readable(matches[0].path)
     if not matches:
         raise SessionNotFound(_not_found(text, path, entries))
     names = ", ".join(entry.name for entry in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     raise SessionAmbiguous(f"{text!r} could be {names}{more}; give more of the name")
+
+
+def _readable(folder: Path) -> Path:
+    if not os.access(folder / LOG_NAME, os.R_OK):
+        raise SessionNotFound(f"{folder / LOG_NAME} cannot be read: permission denied")
+    return folder
 
 
 def _not_found(text: str, path: Path, entries: Sequence[SessionEntry]) -> str:
@@ -155,10 +159,15 @@ def list_sessions(root: Path | None = None) -> list[SessionEntry]:
     """All sessions: live ones first, then the newest first.
 
     Whatever else lies there, and folders without a log, are left out.
+
+    Raises:
+        SessionNotFound: nobody can tell, since the root may not be read.
     """
     root = sessions_root() if root is None else root
     try:
         folders = [root / name for name in os.listdir(root)]
+    except PermissionError as error:
+        raise SessionNotFound(f"{root} cannot be read: {error.strerror}") from None
     except OSError:
         return []
     entries = [describe(folder) for folder in folders if _holds_log(folder)]

@@ -119,6 +119,17 @@ def test_a_user_error_has_its_code_and_one_sentence(
     assert capsys.readouterr().err == "mgtop: The sentence.\n"
 
 
+def test_a_message_that_quotes_something_endless_is_cut(
+    raising, capsys: pytest.CaptureFixture[str]
+):
+    raising(UserError("There is no 'x" + "x" * 100_000 + "'; look elsewhere."))
+    assert frame.run(["fails"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("mgtop: There is no 'xx")
+    assert said.endswith("xx'; look elsewhere.\n")
+    assert len(said) < 1100
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

@@ -122,6 +122,15 @@ def test_a_missing_working_directory_is_named(tmp_path: Path) -> None:
         launch(tmp_path, "true", cwd="/no/where")
 
 
+def test_python_where_there_is_python3_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python3").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetNotStarted, match="'python' was not found on PATH; python3 is there"):
+        launch(tmp_path, "python", "infer.py")
+
+
 def test_a_program_that_signals_stop_and_let_go_on(tmp_path: Path) -> None:
     target = launch(tmp_path, sys.executable, "-c", STUBBORN)
     wait_for(tmp_path / "stdout.log", "ready")

@@ -286,6 +286,19 @@ def test_a_first_and_a_last_chunk_of_any_size(root: Path) -> None:
 def test_a_log_of_another_user(root: Path) -> None:
     folder = make(root, "theirs", 10)
     (folder / LOG_NAME).chmod(0)
-    with pytest.raises(SessionNotFound, match="cannot be read: permission denied"):
-        find(str(folder))
+    for text in (str(folder), "theirs"):
+        with pytest.raises(SessionNotFound, match="cannot be read: permission denied"):
+            find(text)
     assert [entry.state for entry in list_sessions()] == ["cut"]
+
+
+def test_a_root_that_may_not_be_read_is_not_called_empty(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.listdir", refuse)
+    for ask in (list_sessions, newest_live, lambda: find("x")):
+        with pytest.raises(SessionNotFound, match=f"{root} cannot be read: Permission denied"):
+            ask()
