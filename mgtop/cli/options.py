@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+LARGEST = 1e9
+"""Number on a command line: thirty years in seconds."""
 
 
 if TYPE_CHECKING:
@@ -22,6 +26,17 @@ class Number(click.FloatRange):
     """A number, called so in messages."""
 
     name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it; ``nan``, ``inf`` and what no clock can count to are refused."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        if number > LARGEST:
+            self.fail(f"{value} is too large.", param, ctx)
+        return number
 
 
 class SessionType(PathParameter):

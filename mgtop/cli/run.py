@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _COMMAND = "mgtop.command"
 PROJECT_FILE = "mgtop.yaml"
+_YAML = (".yaml", ".yml")
 
 _EXAMPLES = """\b
 Examples:
@@ -166,6 +167,11 @@ def _configuration(
         )
     path = Path(config[0])
     there = os.path.exists(path)  # unlike Path.exists, takes a name of any length
+    if len(config) > 1 and there and path.suffix in _YAML:
+        raise UserError(
+            f"{config[1]!r} is too much: there is one CONFIG, whose command holds the program's "
+            "own arguments (--set params.NAME=VALUE changes one that it is filled with)."
+        )
     if len(config) > 1 or (not there and shutil.which(config[0])):
         raise UserError(f"Put -- before a command: mgtop run -- {shlex.join(config)}")
     if os.path.isdir(path):
@@ -186,7 +192,7 @@ def _configuration(
 def _near(path: Path) -> str:
     """The end of the sentence: a configuration of nearly that name, as a question."""
     try:
-        names = [name for name in os.listdir(path.parent) if name.endswith((".yaml", ".yml"))]
+        names = [name for name in os.listdir(path.parent) if name.endswith(_YAML)]
     except OSError:
         return "."
     by_stem = {Path(name).stem: path.with_name(name) for name in names}
@@ -199,7 +205,7 @@ def _program(path: Path) -> str | None:
     if path.suffix == ".py":
         return shlex.join(["python", str(path)])
     if path.suffix == ".sh" or (
-        path.suffix not in (".yaml", ".yml") and path.is_file() and os.access(path, os.X_OK)
+        path.suffix not in _YAML and path.is_file() and os.access(path, os.X_OK)
     ):
         return shlex.quote(str(path) if "/" in str(path) else f"./{path}")
     return None

@@ -145,6 +145,8 @@ def _readable(folder: Path) -> Path:
 def _not_found(text: str, path: Path, entries: Sequence[SessionEntry]) -> str:
     if os.path.isdir(path):
         return f"{path} is a folder, but holds no session ({LOG_NAME} is missing)"
+    if os.path.isfile(path):
+        return f"{path} is a file and no session; mgtop import makes one of a text log"
     close = difflib.get_close_matches(text, [entry.name for entry in entries], 1, 0.5)
     if close:
         there = f"did you mean {close[0]}?"

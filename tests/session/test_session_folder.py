@@ -193,6 +193,9 @@ def test_a_folder_without_a_log(root: Path, tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path} is a folder, but holds no session (session.log is missing)"
     )
+    (tmp_path / "generator.log").touch()
+    with pytest.raises(SessionNotFound, match="is a file and no session; mgtop import makes one"):
+        find(str(tmp_path / "generator.log"))
 
 
 # --------------------------------------------------------------------------- listing
