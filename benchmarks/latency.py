@@ -166,12 +166,12 @@ def watch_terminal(command: list[str], seconds: float) -> list[tuple[int, bytes]
     chunks: list[tuple[int, bytes]] = []
     until = time.monotonic() + seconds
     tail = b""
-    asked_to_leave = False
+    keys = [(0.0, b"q"), (1.0, b"l")]  # quit; leave the target alone
     while True:
-        if not asked_to_leave and time.monotonic() > until:
-            os.write(master, b"q")
-            asked_to_leave = True
-        if time.monotonic() > until + 10:
+        now = time.monotonic()
+        if keys and now > until + keys[0][0]:
+            os.write(master, keys.pop(0)[1])
+        if now > until + 10:
             os.kill(pid, signal.SIGKILL)
         if not select.select([master], [], [], 0.01)[0]:
             if os.waitpid(pid, os.WNOHANG)[0]:
@@ -201,9 +201,7 @@ def counts_on_screen(chunks: list[tuple[int, bytes]]) -> list[tuple[int, int | N
     counts: list[tuple[int, int | None]] = []
     for t_ns, data in chunks:
         stream.feed(UNKNOWN_TO_PYTE.sub(b"", data))
-        line = next(
-            (text for text in screen.display if "interval ms" in text and " n " in text), ""
-        )
+        line = next((text for text in screen.display if "interval" in text and " P50 " in text), "")
         found = re.search(r" n ([0-9,]+)", line)
         counts.append((t_ns, int(found[1].replace(",", "")) if found else None))
     return counts
