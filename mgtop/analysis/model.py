@@ -55,6 +55,7 @@ class Model:
             r.RequestReceived: lambda record: self.traffic.received(record),
             r.PreprocessDone: lambda record: self.traffic.preprocessed(record),
             r.StreamEnd: self._stream_end,
+            r.Delivery: lambda record: self.traffic.delivered(record),
             r.Span: lambda record: self.traffic.span(record),
             r.Name: lambda record: self.traffic.named(record),
             r.Wait: lambda record: self.traffic.waited(record),

@@ -15,8 +15,10 @@ from mgtop.analysis.tails import Interval, TailDetector
 from mgtop.analysis.totals import Totals
 from mgtop.analysis.waits import waited_ns, waits_of
 from mgtop.config.structs import AnalysisSettings
+from mgtop.wire import records
 from mgtop.wire.records import ROUTES, FrameEmit, PreprocessDone, RequestReceived, StreamEnd, Wait
 
+DELIVERY = ("delivered", "dropped", "duplicated")
 NOT_TOLD_APART = 0
 """Request number of frames of overlapping requests that could not be told apart."""
 UNTOLD = "overlapping requests could not be told apart: their intervals are not known"
@@ -47,7 +49,7 @@ class Request:
     """
 
     __slots__ = (
-        "_changed", "_cpu_ns", "_cpu_time_ns", "_frames_missing", "_gaps", "_indices",
+        "_changed", "_cpu_ns", "_cpu_time_ns", "_delivery", "_frames_missing", "_gaps", "_indices",
         "_intervals_missing", "_paused_ns", "_settings", "_spans", "_summary",
         "_times", "_unknown", "begin_ns", "detector", "dropped", "emits",
         "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
@@ -80,15 +82,15 @@ class Request:
         self.last: FrameEmit | None = None
         self.frames = self.emits = self.tails = 0
         self.frames_said: int | None = None
+        self._delivery: dict[str, int] = {}
         self.totals = Totals()
         self.detector = TailDetector(settings.detect)
         self.player: Playout | None = None
         self._gaps = Gaps()
         self._intervals_missing = self._frames_missing = self._unknown = 0
         self._times, self._indices = array("q"), array("q")
-        self._paused_ns = 0
         self._spans = SpanMedians()
-        self._cpu_ns = self._cpu_time_ns = 0
+        self._paused_ns = self._cpu_ns = self._cpu_time_ns = 0
         self._changed = True
         self._summary: RequestSummary | None = None
 
@@ -189,6 +191,12 @@ class Request:
                 self._count_cpu(frame, previous, duration)
         self.detector.add(interval)
         return interval
+
+    def delivered(self, record: records.Delivery) -> None:
+        """What became of its frames so far; the counts only grow."""
+        told = {name: getattr(record, name) for name in DELIVERY}
+        if sum(told.values()) >= sum(self._delivery.values()):
+            self._changed, self._delivery = True, told
 
     def ended(self, record: StreamEnd) -> None:
         """Its last frame is out."""
@@ -372,6 +380,8 @@ class Request:
             params=self.params,
             proc=self.proc,
             unknown_intervals=self.unknown_intervals,
+            produced=None if self.number == NOT_TOLD_APART else self.frames_made,
+            **self._delivery,
             note=self.note(),
         )
 

@@ -154,6 +154,12 @@ class RequestSummary(Struct, frozen=True, kw_only=True):
     params: dict[str, Any] = {}
     proc: int = 0
     unknown_intervals: int = 0
+    produced: int | None = None
+    """Frames that it made; ``delivered``, ``dropped``, ``duplicated``: what became of them after
+    that, None where the program does not say."""
+    delivered: int | None = None
+    dropped: int | None = None
+    duplicated: int | None = None
     note: str | None = None
 
 

@@ -84,6 +84,12 @@ class Traffic:
             self.turns += 1
             request.preprocessed(record)
 
+    def delivered(self, record: r.Delivery) -> None:
+        """What became of a request's frames so far."""
+        request = self._of(record)
+        if request is not None:
+            request.delivered(record)
+
     def named(self, record: r.Name) -> None:
         """A span's number gets its text."""
         if len(self._names) < MOST_NAMES or (record.proc, record.id) in self._names:
@@ -108,7 +114,7 @@ class Traffic:
         """A process has loaded its weights: between requests, its first one follows."""
         if record.done and not self._open[record.proc]:
             for key in [key for key in self._opened if key[0] == record.proc]:
-                del self._opened[key]
+                self._opened[key] = 0
                 self._firsts.pop(key, None)
 
     def emitted(self, frame: r.FrameEmit) -> tuple[Request, Interval | None] | None:
@@ -182,11 +188,6 @@ class Traffic:
             self._first_frame = _first_frame(self.counted())
         return self._first_frame
 
-    @property
-    def any_open(self) -> bool:
-        """Whether a request has not ended."""
-        return any(count > 0 for count in self._open.values())
-
     def params(self) -> dict[str, Any]:
         """Parameters of the first request that has any."""
         return next((request.params for request in self.requests if request.params), {})
@@ -196,7 +197,7 @@ class Traffic:
     def _is_outranked(self, route: int) -> bool:
         return self.route is not None and route > self.route
 
-    def _of(self, record: r.PreprocessDone | r.Span | r.StreamEnd) -> Request | None:
+    def _of(self, record: r.PreprocessDone | r.Span | r.StreamEnd | r.Delivery) -> Request | None:
         """The request that an event without a route belongs to.
 
         A text log numbers its requests by itself, and knows no threads.
@@ -212,14 +213,19 @@ class Traffic:
         if request is not None:
             return request
         mine = (proc, route)
+        if mine not in self._opened and route != FROM_A_LOG:
+            # A process numbers its requests from 1: those before were not recorded.
+            self._opened[mine] = max(0, number - 1)
         request = Request(
             self._settings, proc, number, route, t_ns, self._ordinals, self._opened[mine]
         )
         self._ordinals += 1
         self._opened[mine] += 1
         self._open[proc] += 1
-        first = self._firsts.setdefault(mine, request)
-        request.follows = first.ended_ns is not None
+        if request.process_ordinal == 0:
+            self._firsts[mine] = request
+        first = self._firsts.get(mine)
+        request.follows = first is not None and first.ended_ns is not None
         self.requests.append(request)
         self._by_key[key] = request
         best = self._best.get((proc, number))

@@ -38,8 +38,8 @@ class Request:
     thread; none raises, and none blocks.
     """
 
-    __slots__ = ("_emits", "_entered", "_is_open", "_next_index", "_route", "_told", "gpu", "id",
-                 "number")  # fmt: skip
+    __slots__ = ("_delivered", "_dropped", "_duplicated", "_emits", "_entered", "_is_open",
+                 "_next_index", "_route", "_told", "gpu", "id", "number")  # fmt: skip
 
     id: str
     """The name that the program gave, else its number."""
@@ -54,6 +54,9 @@ class Request:
         self._told = 0
         self._emits = count()
         self._next_index = 0
+        self._delivered = 0
+        self._dropped = 0
+        self._duplicated = 0
         self._entered = False
         self._is_open = number > 0
 
@@ -112,6 +115,52 @@ class Request:
             torch_watch.at_emit(out, self, emit, t_ns)
         except Exception:
             swallowed()
+
+    def delivered(self, count: int = 1) -> None:
+        """``count`` frames reached the viewer (or whoever takes them), after they were emitted.
+
+        Delivery may go on after :meth:`end`. One thread should tell of it: counts that several
+        add at the same moment can be lost.
+        """
+        if torch_compile.traces():
+            return
+        try:
+            if 0 < count < _TOO_MANY:
+                self._delivered += count
+                self._tell_delivery()
+        except Exception:
+            swallowed()
+
+    def dropped(self, count: int = 1) -> None:
+        """``count`` emitted frames were thrown away instead of being delivered."""
+        if torch_compile.traces():
+            return
+        try:
+            if 0 < count < _TOO_MANY:
+                self._dropped += count
+                self._tell_delivery()
+        except Exception:
+            swallowed()
+
+    def duplicated(self, count: int = 1) -> None:
+        """``count`` frames were delivered once more, to fill a gap."""
+        if torch_compile.traces():
+            return
+        try:
+            if 0 < count < _TOO_MANY:
+                self._duplicated += count
+                self._tell_delivery()
+        except Exception:
+            swallowed()
+
+    def _tell_delivery(self) -> None:
+        t_ns = monotonic_ns()
+        out = outlet.current or outlet.start()
+        if out is not None:
+            out.event(
+                pack.DELIVERY_LAYOUT, t_ns, self.number, self._delivered, self._dropped,
+                self._duplicated,
+            )  # fmt: skip
 
     def end(self, frames: Optional[int] = None) -> None:
         """The request is over.

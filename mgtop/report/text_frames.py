@@ -79,6 +79,23 @@ def requests(page: Page, summary: Summary) -> None:
         page.text(f"and {len(summary.requests) - len(shown):,} more (--json lists all)")
 
 
+def delivery(page: Page, summary: Summary) -> None:
+    """What became of the frames, where the program says."""
+    told = [one for one in summary.requests if one.delivered is not None]
+    if not told:
+        return
+    page.heading("DELIVERY", "frames, as the program counts them")
+    head = ("request", "produced", "delivered", "dropped", "shown twice")
+    rows = [
+        (one.id, whole(one.produced), whole(one.delivered), whole(one.dropped),
+         whole(one.duplicated))
+        for one in told[:_MOST_REQUESTS]
+    ]  # fmt: skip
+    page.table(head, rows, left=("request",))
+    if len(told) > _MOST_REQUESTS:
+        page.text(f"and {len(told) - _MOST_REQUESTS:,} more (--json lists all)")
+
+
 def _request(one: RequestSummary) -> tuple[str, ...]:
     notes = ["warm-up"] if one.warmup else []
     if not one.ended:

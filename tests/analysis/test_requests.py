@@ -388,3 +388,23 @@ def test_marks_stand_at_the_request_that_ran():
         ("nothing runs", None, None),
         ("seen by a viewer", "r2", 2),
     ]
+
+
+# ------------------------------------------------------------------------------- delivery
+
+
+def test_what_became_of_the_frames():
+    model = Model()
+    model.feed_all(METHOD_LOG[:-2])
+    (request,) = model.summary().requests
+    assert (request.produced, request.delivered, request.dropped) == (13, None, None)
+    model.feed(r.Delivery(1740 * MS, 11, 0, 0, 1, 9, 2, 1))
+    model.feed(r.Delivery(1735 * MS, 10, 0, 0, 1, 4, 0, 0))  # overtaken by the one before
+    (request,) = model.summary().requests
+    assert (request.delivered, request.dropped, request.duplicated) == (9, 2, 1)
+
+
+def test_delivery_of_a_request_that_nobody_knows():
+    model = Model()
+    model.feed(r.Delivery(10 * MS, 1, PROC, TID, 7, 9, 2, 1))
+    assert model.summary().requests == []

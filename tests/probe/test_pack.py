@@ -71,6 +71,11 @@ FIXED: list[tuple[pack.Layout, type[records.Event], dict[str, st.SearchStrategy[
         {"request": U32, "emit": U32, "busy_ns": U64, "gap_ns": U64, "pairs": U32},
     ),
     (
+        pack.DELIVERY_LAYOUT,
+        records.Delivery,
+        {"request": U32, "delivered": U64, "dropped": U64, "duplicated": U64},
+    ),
+    (
         pack.SPAN_CPU_LAYOUT,
         records.Span,
         {

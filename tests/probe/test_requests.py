@@ -13,6 +13,7 @@ import pytest
 from mgtop import probe
 from mgtop.probe import outlet
 from mgtop.wire.records import (
+    Delivery,
     Failure,
     FrameEmit,
     Hello,
@@ -53,6 +54,32 @@ def test_a_whole_request(probed: Any) -> None:
     assert [event.seq for event in events] == list(range(8))
     times = [event.t_ns for event in events[2:]]
     assert times == sorted(times)
+
+
+def test_what_became_of_the_frames(probed: Any) -> None:
+    with probe.request("a") as r:
+        r.frame(count=12)
+        r.delivered(8)
+        r.dropped()
+        r.duplicated(2)
+    r.delivered(3)  # the viewer takes longer than the model
+    told = probed.read(Delivery)
+    assert [(d.delivered, d.dropped, d.duplicated) for d in told] == [
+        (8, 0, 0),
+        (8, 1, 0),
+        (8, 1, 2),
+        (11, 1, 2),
+    ]
+    assert {d.request for d in told} == {r.number}
+
+
+def test_delivery_that_cannot_be_is_not_told(probed: Any) -> None:
+    r = probe.request()
+    for wrong in (0, -3, 1 << 40):
+        r.delivered(wrong)
+        r.dropped(wrong)
+        r.duplicated(wrong)
+    assert probed.read(Delivery) == []
 
 
 def test_a_request_without_a_name_is_called_by_its_number(probed: Any) -> None:

@@ -152,3 +152,12 @@ def test_the_highest_stem_stands_at_its_time():
     top = next(line for line in canvas if any("\u2801" <= char <= "\u28ff" for char in line))
     column = next(at for at, char in enumerate(top) if "\u2801" <= char <= "\u28ff")
     assert abs(column / len(top.rstrip("│")) - 0.505) < 0.1
+
+
+def test_delivery_is_shown_where_the_program_tells_of_it():
+    assert "DELIVERY" not in render(FROM_A_LOG)
+    (request,) = FROM_A_LOG.requests
+    told = msgspec.structs.replace(request, produced=30, delivered=27, dropped=3, duplicated=1)
+    text = render(msgspec.structs.replace(FROM_A_LOG, requests=[told]))
+    section = text[text.index("DELIVERY") :].splitlines()
+    assert section[2].split() == ["7f3a", "30", "27", "3", "1"]
