@@ -26,6 +26,8 @@ from mgtop.cli.terminal import need_terminal
 
 STOPPING_S = 15.0
 """A target that was asked to end is killed after 10 s."""
+_LAST_BYTES = 4096
+_LAST_LINES = 12
 
 if TYPE_CHECKING:
     from mgtop.record.launch import Outcome, Recording
@@ -109,10 +111,27 @@ def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) ->
         click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
         return OK
     code = exit_code(outcome, interrupted=False)
+    if code == TARGET_FAILED:
+        click.echo(last_words(recording.folder), nl=False, err=True)  # the screen hid them
     _explain(outcome)
     code = _with_gates(code, recording.folder, gates)
     click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
     return code
+
+
+def last_words(folder: Path) -> str:
+    """The last lines that a program printed, made safe to print."""
+    from mgtop.record.limits import clean
+    from mgtop.record.output import OUTPUT_FILE
+
+    try:
+        with (folder / OUTPUT_FILE).open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
+            lines = file.read(_LAST_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    last = [line for line in lines if line.strip()][-_LAST_LINES:]
+    return "".join(f"{clean(line)}\n" for line in last)
 
 
 def exit_code(outcome: Outcome, *, interrupted: bool) -> int:

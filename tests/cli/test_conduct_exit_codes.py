@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mgtop.cli.conduct import exit_code
+from mgtop.cli.conduct import exit_code, last_words
 from mgtop.record.launch import Outcome
 
 ENDED: dict[str, Any] = {
@@ -44,3 +45,14 @@ LEFT: dict[str, Any] = {"target_ended": False, "target_code": None}
 )
 def test_exit_code(changes: dict[str, Any], interrupted: bool, code: int) -> None:
     assert exit_code(Outcome(**{**ENDED, **changes}), interrupted=interrupted) == code
+
+
+def test_the_last_words_of_a_program(tmp_path: Path) -> None:
+    assert last_words(tmp_path) == ""
+    output = tmp_path / "stdout.log"
+    output.write_text("".join(f"line {n}\n" for n in range(5000)) + "\n\x1b[31mred\r\n\xff end")
+    lines = last_words(tmp_path).splitlines()
+    assert len(lines) == 12
+    assert lines[0] == "line 4990"
+    assert lines[-2:] == ["�[31mred", "\xff end"]
+    assert last_words(tmp_path).endswith("\n")

@@ -162,6 +162,19 @@ def test_a_lost_terminal_loses_nothing(tmp_path: Path, terminals: list[Terminal]
     assert frames_of(tmp_path) == 100
 
 
+def test_what_a_program_said_before_it_failed_is_shown_after_the_screen(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    code = "raise SystemExit('no weights in models/')"
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", code)
+    terminals.append(terminal)
+    terminal.wait_for(b"exited with 1")
+    terminal.type(b"q")
+    assert terminal.exit_code() == 3
+    said = terminal.seen.decode("utf-8", "replace").rpartition("\x1b[?1049l")[2]
+    assert said.index("no weights in models/") < said.index("failed with exit code 1")
+
+
 def test_leaving_the_screen_twice_by_control_c_leaves_the_program(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
