@@ -24,6 +24,13 @@ ROUNDING_NS = 1_000
 MOST_POINTS = 64
 
 
+def usable_fps(value: object) -> float | None:
+    """A frame rate that can be played at; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-3 <= value <= 1e6:
+        return float(value)
+    return None
+
+
 class Progress:
     """How many frames there were when: at most :data:`MOST_POINTS` points, evenly spread."""
 

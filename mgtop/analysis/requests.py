@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mgtop.analysis.gaps import Gaps
-from mgtop.analysis.playout import Playout
+from mgtop.analysis.playout import Playout, usable_fps
 from mgtop.analysis.span_medians import SpanMedians
 from mgtop.analysis.summary import PlayoutSummary, RequestSummary
 from mgtop.analysis.tails import Interval, TailDetector
@@ -384,13 +384,6 @@ class Request:
             **self._delivery,
             note=self.note(),
         )
-
-
-def usable_fps(value: object) -> float | None:
-    """A frame rate that can be played at; None for anything else."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-3 <= value <= 1e6:
-        return float(value)
-    return None
 
 
 def _ms_between(begin_ns: int | None, end_ns: int | None) -> float | None:

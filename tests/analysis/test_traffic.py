@@ -77,9 +77,9 @@ def test_a_first_request_whose_end_was_not_told_is_over_once_it_is_silent():
 def test_the_first_of_each_process_is_left_out():
     program = Program(warmup=AUTO)
     other = r.proc_of(4343, 1000)
-    for proc in (PROC, other, PROC, other, other):
+    for proc, number in ((PROC, 1), (other, 1), (PROC, 2), (other, 2), (other, 3)):
         program.proc = proc
-        program.receive().emits([0, 50, 50]).end()
+        program.receive(number=number).emits([0, 50, 50]).end()
     found = program.summary()
     assert warm(found) == [True, True, False, False, False]
     assert found.interval_ms.count == 6
@@ -125,6 +125,17 @@ def test_warm_up_begins_anew_when_the_weights_are_loaded_again():
         for _ in range(3):
             program.receive().emits([0, 50]).end()
     assert warm(program.summary()) == [True, False, False] * 2
+
+
+@pytest.mark.parametrize("wanted", ["auto", 1])
+def test_the_first_request_of_a_recording_that_began_later_is_no_warm_up(wanted: object):
+    """The process numbers its requests: this one is its fortieth."""
+    program = Program(warmup={"requests": wanted, "emits": 0})
+    program.receive(number=40).emits([0, 50, 50]).end()
+    program.receive().emits([0, 50, 50]).end()
+    found = program.summary()
+    assert warm(found) == [False, False]
+    assert found.interval_ms.count == 4
 
 
 def test_loading_while_a_request_runs_belongs_to_that_request():
