@@ -1,6 +1,6 @@
 """The loop that turns what happens into the session log.
 
-Every 20 ms it takes what is there, from the FIFO and from the samplers, and appends it as
+Every 40 ms it takes what is there, from the FIFO and from the samplers, and appends it as
 one chunk. It waits for nobody: not for the target, not for a sampler, not for a reader.
 """
 
@@ -21,7 +21,9 @@ from mgtop.record.stops import Stops
 from mgtop.session.writer import LogWriter, SessionWriteError
 from mgtop.wire.records import Record, SessionEnd, SourceState, TargetExit
 
-PERIOD_NS = 20_000_000
+PERIOD_NS = 40_000_000
+"""The pipe holds 8,000 events and more, so that 100,000 a second are not lost; looking twice as
+often costs another 0.4 % of a core and shows a frame 10 ms earlier."""
 _SECOND_NS = 1_000_000_000
 _LOSS_PERIOD_NS = 250_000_000
 _UNDER_WAY_NS = 50_000_000

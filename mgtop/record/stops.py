@@ -12,7 +12,7 @@ from mgtop.wire.records import TargetStopped
 
 
 class Stops:
-    """Collects the changes of one process. Seen at the reader's pace: some 20 ms late."""
+    """Collects the changes of one process. Seen at the reader's pace: some 40 ms late."""
 
     def __init__(self, proc: int) -> None:
         self._proc = proc

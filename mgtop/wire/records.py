@@ -355,7 +355,7 @@ class OutputLine(Record, frozen=True, tag=40):
 class TargetStopped(Record, frozen=True, tag=41):
     """A signal stopped a process of the target (``stopped``), or let it go on.
 
-    ``t_ns`` is when that was seen, up to some 20 ms after it happened.
+    ``t_ns`` is when that was seen, up to some 40 ms after it happened.
     """
 
     proc: int

@@ -10,6 +10,7 @@ from mgtop.record.host.quota import CGROUP_ROOT, quota_cores
 from mgtop.record.schedule import MetricGone, NoValue
 from mgtop.wire.records import Cgroup, Record
 
+LOOK_NS = 5_000_000_000
 UNLIMITED_BYTES = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page."""
 
@@ -76,20 +77,21 @@ class Bandwidth:
         self._pid, self._root, self._proc = pid, root, proc
         self._last: tuple[object, ...] | None = None
         self._written_ns = 0
+        self._place: tuple[int, Group, float | None] | None = None
+        self._looked_ns = 0
 
     def __call__(self, now_ns: int) -> list[Record]:
         """Read once; written when it changes, and once a second."""
         pid = self._pid()
         if pid is None:
             raise NoValue("no process")
-        group = find_group(pid, self._root, self._proc)
+        group, quota = self._where(pid, now_ns)
         if group is None or group.cpu is None:
             raise MetricGone("the target's control group has no cpu controller")
         stat = read_table(group.cpu / "cpu.stat")
         if "nr_periods" not in stat:
             raise MetricGone("no CPU quota is set anywhere: cpu.stat counts no periods")
         throttled_ns = stat.get("throttled_usec", 0) * 1000 or stat.get("throttled_time", 0)
-        quota = quota_cores(pid, self._root, self._proc)
         value = (quota, stat["nr_periods"], stat.get("nr_throttled", 0), throttled_ns)
         if value == self._last and now_ns - self._written_ns < 1_000_000_000:
             return []
@@ -104,6 +106,18 @@ class Bandwidth:
                 throttled_ns=throttled_ns,
             )
         ]
+
+    def _where(self, pid: int, now_ns: int) -> tuple[Group | None, float | None]:
+        """The group and its quota; looked up anew every few seconds: that is a dozen files."""
+        place = self._place
+        if place is None or place[0] != pid or now_ns - self._looked_ns >= LOOK_NS:
+            group = find_group(pid, self._root, self._proc)
+            self._place = place = None
+            if group is None:
+                return None, None
+            self._looked_ns = now_ns
+            self._place = place = (pid, group, quota_cores(pid, self._root, self._proc))
+        return place[1], place[2]
 
 
 def memory_of(group: Group) -> tuple[int | None, int | None]:
