@@ -122,7 +122,10 @@ def mgtop(*words: str) -> subprocess.CompletedProcess[str]:
 
 def report_of(folder: Path) -> dict[str, Any]:
     """The session's report."""
-    found: dict[str, Any] = json.loads(mgtop("report", str(folder), "--json").stdout)
+    done = mgtop("report", str(folder), "--json")
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
