@@ -158,7 +158,9 @@ class _Judge:
         often = tails.count > max(1.0, self.thresholds.steady_tail_share * self.judged)
         cause = find_cause(self.leading)
         lost = f"{plural(tails.count, 'late frame')} in {self.judged} lost {ms(tails.lost_ms)}"
-        rhythm = "It stutters often" if often else "Steady rhythm with occasional stalls"
+        rhythm = "Steady rhythm with occasional stalls" + self._beside_first_frame()
+        if often:
+            rhythm = "It stutters often"
         text = f"{rhythm}: {lost}; {self._why(cause)}."
         code = "stalls"
         if often and self.leading in ("supply", "output"):
@@ -399,6 +401,15 @@ class _Judge:
             because=[*first, *reasons.memory(self.summary)],
             next=[*remedies, self._again("the memory curve and its peak's stage")],
         )
+
+    def _beside_first_frame(self) -> str:
+        """What a sentence on the rhythm adds on the first frame, where it is known."""
+        first = self.summary.first_frame_ms.p50
+        if first is None:
+            return ""
+        if first > self.thresholds.first_frame_ms:
+            return f" and a slow first frame ({ms(first)})"
+        return ", not a slow first frame"
 
     def _frames_of(self, cause: str) -> str:
         total = self.summary.causes.get(cause)

@@ -54,6 +54,9 @@ def test_the_right_reading_of_the_log_with_missing_lines():
     assert found.playout.target_fps == 16
     assert (found.playout.underruns, found.playout.smooth_buffer_ms) == (0, 0)
     assert found.verdict.code == "stalls"
+    assert found.verdict.text.startswith(
+        "Steady rhythm with occasional stalls, not a slow first frame: "
+    )
     assert found.target.route == "log"
     assert found.session.params == request.params
     assert not found.session.live

@@ -91,7 +91,8 @@ class TestStalls:
         found = judge(session(**tails(4, "gc", 612.0)))
         assert (found.code, found.cause) == ("stalls", "gc")
         assert found.text == (
-            "Steady rhythm with occasional stalls: 4 late frames in 478 lost 612 ms; "
+            "Steady rhythm with occasional stalls, not a slow first frame: "
+            "4 late frames in 478 lost 612 ms; "
             "the main cause is Python garbage collection (4 of 4 late frames, 612 ms)."
         )
         assert "gc.freeze()" in found.next[0]
@@ -110,10 +111,21 @@ class TestStalls:
         )
         assert (found.code, found.cause) == ("stalls", "unexplained")
         assert found.text == (
-            "Steady rhythm with occasional stalls: 1 late frame in 4 lost 166 ms; "
+            "Steady rhythm with occasional stalls, not a slow first frame: "
+            "1 late frame in 4 lost 166 ms; "
             "nothing that was recorded explains the largest part."
         )
         assert "spans" in found.next[0]
+
+    def test_a_slow_first_frame_beside_stalls_is_said(self) -> None:
+        slow = FirstFrame(count=1, p50=3_100, p95=3_100, p99=3_100, max=3_100)
+        found = judge(session(first_frame_ms=slow, **tails(4, "gc", 612.0)))
+        assert found.code == "stalls"
+        assert found.text.startswith(
+            "Steady rhythm with occasional stalls and a slow first frame (3,100 ms): "
+        )
+        unknown = judge(session(first_frame_ms=FirstFrame(), **tails(4, "gc", 612.0)))
+        assert unknown.text.startswith("Steady rhythm with occasional stalls: 4 late frames")
 
     def test_the_cause_that_lost_most_time_leads(self) -> None:
         causes = {
