@@ -23,7 +23,9 @@ Examples:
 def command(as_json: bool) -> None:
     """List sessions, live ones first, then the newest first.
 
-    State: "live" is being recorded; "ended" is complete; "cut" lost its recorder.
+    State: "live" is being recorded; "ended" is complete; "cut" lost its recorder. With --json,
+    sessions is a list of {path, name, state, live, started, duration_ms, recorder_pid,
+    target_pid}; what is not known is null.
     """
     from mgtop.session.folder import list_sessions, sessions_root
 

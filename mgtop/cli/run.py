@@ -159,7 +159,12 @@ def _configuration(
             )
         if not given:
             raise UserError("There is no command after --, as in: mgtop run -- python infer.py")
-        return build_config(config_for_command(given), overrides), Path.cwd() / "command"
+        try:
+            here = Path.cwd()
+        except FileNotFoundError:
+            message = "The folder that you are in was deleted; go to another one first."
+            raise UserError(message) from None
+        return build_config(config_for_command(given), overrides), here / "command"
     if not config:
         raise UserError(
             "Say what to run: a configuration file, a folder with an mgtop.yaml, "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
-from machine import PYTHON, Machine, last_line, records_of
+from machine import FRAMES, PYTHON, Machine, last_line, records_of
 
-from mgtop.wire.records import SessionStart, TargetStart
+from mgtop.wire.records import FrameEmit, SessionStart, TargetStart
 
 pytestmark = pytest.mark.e2e
 
@@ -107,3 +108,33 @@ def test_what_is_wrong_is_said_with_file_line_and_key(mgtop: Machine, project: P
     done = mgtop.run("run", "--headless", "--set", "python=/nix", "--", "python3")
     assert done.stderr == "mgtop: --set: python: /nix does not exist\n"
     assert mgtop.sessions() == []
+
+
+def test_a_folder_that_was_deleted_is_said(mgtop: Machine) -> None:
+    script = f'mkdir gone; cd gone; rmdir ../gone; exec "{PYTHON}" -m mgtop run --headless -- true'
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=mgtop.folder,
+        env=mgtop.env,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "mgtop: The folder that you are in was deleted; go to another one first.\n",
+    )
+
+
+def test_a_relative_runtime_folder_is_where_the_user_is(mgtop: Machine) -> None:
+    mgtop.env["MGTOP_RUNTIME"] = "pipes"
+    (mgtop.folder / "elsewhere").mkdir()
+    (mgtop.folder / "elsewhere" / "frames.py").write_text(FRAMES)
+    (mgtop.folder / "run.yaml").write_text(
+        f"command: [python, frames.py, '3']\npython: {PYTHON}\ncwd: elsewhere\n"
+    )
+    done = mgtop.run("run", "run.yaml", "--headless")
+    assert done.returncode == 0, done.stderr
+    assert len([r for r in records_of(last_line(done.stdout)) if isinstance(r, FrameEmit)]) == 3
+    assert (mgtop.folder / "pipes").is_dir()
