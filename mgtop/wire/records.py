@@ -538,8 +538,8 @@ AnyEvent = Union[
 AnyRecord = Union[
     AnyEvent,
     SessionStart, TargetStart, TargetExit, SessionEnd, SourceState, Loss, Observer, OutputAt,
-    OutputLine, TargetStopped, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState, GpuThrottle,
-    HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
+    OutputLine, TargetStopped, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState,
+    GpuThrottle, HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
 ]  # fmt: skip
 
 
