@@ -1,1 +1,1 @@
-"""Measurements; each file is a command, and says at its top how it is run."""
+"""Measurements; each file is a command; figures are in docs/benchmarks.md."""

@@ -4,7 +4,7 @@
 
 Prints what was sent, what is in the log, what was lost, and what the recorder cost. Exit code
 1 where an event is missing. The recorder samples the host (and NVML, where there is one) as in
-any recording.
+any recording. Figures: docs/benchmarks.md.
 """
 
 from __future__ import annotations
