@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mgtop.analysis.charted import Charted
@@ -16,7 +16,7 @@ from mgtop.analysis.profile import Profile
 from mgtop.analysis.recent import Recent
 from mgtop.analysis.series import Store
 from mgtop.analysis.sources import Sources
-from mgtop.analysis.streams import FEW, Emit, Quantities, Stream, Streams
+from mgtop.analysis.streams import FEW, Emit, Quantities, Stream, Streams, usual
 from mgtop.analysis.usage import Usage
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
@@ -215,7 +215,28 @@ class Channels:
             for other in self.streams.of(window.proc):
                 if other is not stream and len(others) < FEW:
                     others += self._others(other, None, window)
+        if emit is not None and emit.gpu is not None and stream is not None:
+            found.quantities["gpu_gap"] += self._gap_after(stream, window, others)
         return Profile(window, log, emit, found, others)
+
+    @staticmethod
+    def _gap_after(
+        stream: Stream, window: TailWindow, others: Sequence[tuple[int, Quantities]]
+    ) -> int:
+        """Idle time of the GPU between an emit's last work and the emit itself, ns.
+
+        A gap is told with the work that ends it, so this one comes with the next emit.
+        What the next interval lost itself may be idle time of its own, and is left to it.
+        """
+        after = stream.by_number.get(window.emit + 1)
+        if after is None or after.gpu is None or after.begin_ns is None:
+            return 0
+        usual_gap = usual(others, "gpu_gap", after.frame.count)
+        usual_interval = usual(others, "interval", after.frame.count)
+        if usual_gap is None or usual_interval is None:
+            return 0
+        lost = max(0.0, after.frame.t_ns - after.begin_ns - usual_interval)
+        return max(0, int(after.gpu.gap_ns - usual_gap - lost))
 
     def _others(
         self, stream: Stream | None, tested: Emit | None, window: TailWindow

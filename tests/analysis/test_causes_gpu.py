@@ -211,6 +211,31 @@ class TestBlockedOnGpu:
         assert found.ms("blocked") == pytest.approx(140, abs=0.1)
         assert found.state("gpu_idle") == "present"
 
+    def test_a_sleep_after_the_last_work_shows_in_the_next_gap(self) -> None:
+        """The probe tells a gap with the work that ends it: that of the next emit."""
+        bench = GpuBench()
+        bench.frames(20)
+        bench.sleep(2)
+        bench.span("forward", lambda: bench.run(38))
+        bench.sleep(150)
+        bench.emit()
+        bench.gap_ms = 8 + 150
+        bench.frame()
+        bench.gap_ms = 8
+        found = judge(bench)
+        assert found.state("gpu_idle") == "present"
+        assert found.names == ["blocked"]
+        assert found.ms("blocked") == pytest.approx(150, abs=1)
+
+    def test_a_gap_that_made_the_next_emit_late_is_the_next_ones(self) -> None:
+        bench = GpuBench()
+        bench.frames(20)
+        bench.frame(forward=lambda: bench.sleep(150))
+        bench.gap_ms = 8 + 150
+        bench.frame(before=lambda: bench.sleep(150))
+        bench.gap_ms = 8
+        assert judge(bench).state("gpu_idle") == "absent"
+
     def test_a_sleep_between_spans_without_the_gpus_word_is_a_bound(self) -> None:
         bench = GpuBench(work=False)
         bench.frames(20)
