@@ -39,7 +39,6 @@ class Sampler(ABC):
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._failed: str | None = None
-        self._covered_ns: int | None = None
         self._busy: tuple[str, int] | None = None
 
     # ------------------------------------------------------------------ the recorder's side
@@ -108,7 +107,7 @@ class Sampler(ABC):
             state=state,
             reason=reason,
             period_ns=self.period_ns(),
-            covered_ns=self._covered_ns if state == "ok" else None,
+            covered_ns=self._cover() if state == "ok" else None,
         )
 
     # ------------------------------------------------------------------------- the thread
@@ -170,6 +169,5 @@ class Sampler(ABC):
             if self._stop.is_set():
                 break
         self.after_step()
-        self._covered_ns = self._cover()
-        upcoming = [reading.due_ns for reading in self.readings if reading.wanted]
-        return max(0, min(upcoming, default=now + NAP_NS) - self._clock())
+        upcoming = min((r.due_ns for r in self.readings if r.wanted), default=now + NAP_NS)
+        return max(0, upcoming - self._clock())
