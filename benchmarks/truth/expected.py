@@ -27,6 +27,16 @@ CAUSES = {
     "stopped": "blocked",
     "slow_reader": "output",
     "memory": "cpu_contention",
+    "gpu_stall": "blocked",
+    "gpu_stall_mid": "blocked",
+    "gpu_supply": "supply",
+    "gpu_compute": "compute",
+    "reclaim": "alloc_retry",
+    "small_reclaim": "blocked",
+    "recompile": "compile",
+    "regraph": "compile",
+    "oom": "oom",
+    "neighbour": "neighbour",
 }
 """The one right cause of each fault where a program has spans. ``untold`` is work in no span:
 no channel sees it. A stopped process is blocked: it neither runs nor wants to."""

@@ -67,6 +67,7 @@ class Stream:
         self.name = name
         self._log = TextLog(options.log, name) if options.log else None
         self._output = Output(options.output)
+        self._weights = Weights(options.weights) if options.weights else None
         self.holder = tools.lock(name)
 
     @property
@@ -109,6 +110,8 @@ class Stream:
             with self._span(request, "forward"):
                 work.run(FORWARD * interval / STEPS)
                 if step == 0:
+                    if self._weights is not None:
+                        self._weights.read()
                     self._strike("compute", emit, work.until)
                     self._strike("stall_in_step", emit, sleep)
                     if self.tools.heap is not None:
@@ -170,6 +173,25 @@ class Output:
         rest = memoryview(self._data)
         while rest:
             rest = rest[os.write(self._file, rest) :]
+
+
+class Weights:
+    """A file mapped into memory, as weights often are; a byte of every page is read."""
+
+    BYTES, PAGE = 128 << 20, 4096
+
+    def __init__(self, path: Path) -> None:
+        with path.open("wb") as file:
+            for _ in range(self.BYTES >> 20):
+                file.write(b"x" * (1 << 20))
+            file.flush()
+            os.fsync(file.fileno())  # pages not yet on disk could not be dropped
+        self._all = torch.from_file(str(path), size=self.BYTES, dtype=torch.uint8)
+        self._pages = self._all[:: self.PAGE]
+
+    def read(self) -> None:
+        """Touch every page."""
+        self._pages.sum()
 
 
 class TextLog:
@@ -265,6 +287,8 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--truth", type=Path)
     add("--log", type=Path, help="write a text log of the frames, too")
     add("--output", type=Path, help="file or pipe that frames are written to")
+    add("--weights", type=Path, help="a file mapped into memory and read at each frame")
+    add("--memory-group", type=Path, help="control group to live in from the start")
     add("--no-spans", dest="spans", action="store_false")
     add("--core", type=int, help="run on this core alone")
     add("--nice", type=int, default=0, help="priority, so that other programs disturb less")
@@ -283,6 +307,8 @@ def main() -> None:
     options = options_of()
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})
+    if options.memory_group is not None:
+        (options.memory_group / "cgroup.procs").write_text(str(os.getpid()))
     set_priority(options.nice)
     torch.set_num_threads(1)
     tools = Tools(options.fault)

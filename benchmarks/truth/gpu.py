@@ -1,241 +1,255 @@
-"""Score the causes that need a GPU, on a GPU.
+"""Score the causes that need a GPU: one command, some five minutes on an H200.
 
-    python -m benchmarks.truth.gpu [--seconds 16] [--out FILE]
+    python -m benchmarks.truth.gpu --out gpu.json
 
-Needs an NVIDIA GPU, torch and av; takes about five minutes. The demo runs with each of its
-faults on the GPU, once clean, and then four programs of their own kind: a reclaim that is small
-beside a sleep (which must not be named), another process that takes the GPU, an out-of-memory
-error, and a loop whose GPU idles. Prints a table and writes the figures as JSON.
+Real stalls of the allocator (hundreds of small segments released at the limit), and a reclaim
+of a millisecond that must not be named; idle time of the GPU beside sleeps of known length;
+more work on it; compilations by Inductor, with and without CUDA graphs; running out of memory;
+neighbours. Prints the tables and writes one JSON file, also where time ran out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.truth.score import Count
-
-FAULTS = {
-    "vram": "alloc_retry",
-    "compute": "compute",
-    "cpu": "supply",
-    "gc": "gc",
-    "output": "output",
-    "stall": "blocked",
-    "queue": "queue",
-    "compile": "compile",
-}
-SPARED_EMITS = 3
-"""The first emits of a request have no baseline of their own."""
-
-SMALL_RECLAIM = r"""
-import json, os, sys, time, torch
-from mgtop import probe
-torch.cuda.set_per_process_memory_fraction(0.06)
-x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
-cap = int(torch.cuda.get_device_properties(0).total_memory * 0.06)
-truth = open(os.path.join(os.environ["MGTOP_SESSION"], "truth.json"), "w")
-with probe.request("r", fps=20) as request:
-    request.preprocess_done()
-    for emit in range(int(float(sys.argv[1]) * 20)):
-        strike = emit > 40 and emit % 30 == 0
-        with request.span("forward"):
-            for _ in range(60): y = x @ x
-            if strike:
-                held = [torch.empty(400 << 20, dtype=torch.uint8, device="cuda") for _ in range(8)]
-                del held
-                big = torch.empty(int(cap * 0.7), dtype=torch.uint8, device="cuda"); del big
-                torch.cuda.empty_cache()
-            torch.cuda.synchronize()
-        if strike:
-            began = time.monotonic_ns(); time.sleep(0.2)
-            truth.write(json.dumps({"request": "r", "emit": emit, "cause": "blocked",
-                "injected_ms": (time.monotonic_ns() - began) / 1e6}) + "\n"); truth.flush()
-        request.frame()
-"""
-NEIGHBOUR = r"""
-import json, os, subprocess, sys, time, torch
-from mgtop import probe
-other = '''
-import sys, time, torch
-y = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
-print("ready", flush=True)
-for line in sys.stdin:
-    end = time.monotonic() + float(line)
-    held = torch.empty(2 << 30, dtype=torch.uint8, device="cuda")
-    while time.monotonic() < end:
-        for _ in range(8): y @ y
-        torch.cuda.synchronize()
-    del held; torch.cuda.empty_cache()
-    print("done", flush=True)
-'''
-b = subprocess.Popen(["setsid", sys.executable, "-c", other], stdin=subprocess.PIPE,
-                     stdout=subprocess.PIPE, text=True)
-b.stdout.readline()
-x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
-truth = open(os.path.join(os.environ["MGTOP_SESSION"], "truth.json"), "w")
-with probe.request("r", fps=20) as request:
-    request.preprocess_done()
-    for emit in range(int(float(sys.argv[1]) * 20)):
-        strike = emit > 40 and emit % 30 == 0
-        if strike:
-            b.stdin.write("0.25\n"); b.stdin.flush(); time.sleep(0.003)
-        began = time.monotonic_ns()
-        with request.span("forward"):
-            for _ in range(240): y = x @ x
-            torch.cuda.synchronize()
-        if strike:
-            truth.write(json.dumps({"request": "r", "emit": emit, "cause": "neighbour",
-                "injected_ms": (time.monotonic_ns() - began) / 1e6}) + "\n"); truth.flush()
-        request.frame()
-        if strike: b.stdout.readline()
-b.stdin.close(); b.wait(10)
-"""
-OUT_OF_MEMORY = r"""
-import sys, torch
-from mgtop import probe
-x = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
-with probe.request("r", fps=20) as request:
-    request.preprocess_done()
-    for emit in range(80):
-        with request.span("forward"):
-            for _ in range(60): y = x @ x
-            torch.cuda.synchronize()
-        request.frame()
-        if emit == 60:
-            torch.empty(400 << 30, dtype=torch.uint8, device="cuda")
-"""
+from benchmarks.truth.run import ROOT, await_start, report_of
+from benchmarks.truth.score import RunScore, confusion, count, judge, metrics
+from benchmarks.truth.table import goals, matrix
+from benchmarks.truth.truth import Strike, Truth, TruthFile
+from benchmarks.truth.witness import Witness
 
 
-def mgtop(*words: str) -> subprocess.CompletedProcess[str]:
-    """One command of mgtop."""
-    command = [sys.executable, "-m", "mgtop", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+class Part(NamedTuple):
+    """One run."""
+
+    name: str
+    faults: tuple[str, ...]
+    seconds: float
+    every: float = 8
 
 
-def report_of(folder: Path) -> dict[str, Any]:
-    """The session's report."""
-    done = mgtop("report", str(folder), "--json")
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+PARTS = (
+    Part("work", ("gpu_stall", "gpu_stall_mid", "gpu_supply", "gpu_compute"), 45),
+    Part("memory", ("reclaim", "small_reclaim"), 45),
+    Part("compile", ("recompile", "regraph"), 55, 12),
+    Part("oom", ("oom",), 15),
+    Part("neighbour", (), 30),
+    Part("clean", (), 20),
+)
+NEIGHBOURS = 2
+IDLE_FAULTS = ("gpu_stall", "gpu_stall_mid", "gpu_supply", "small_reclaim")
+"""Faults during which the GPU has nothing to do: the symptom must show, as long as they are."""
+NEAR = 0.25
 
 
-def strikes_of(folder: Path) -> list[dict[str, Any]]:
-    """What was really done."""
-    return [json.loads(line) for line in (folder / "truth.json").read_text().splitlines()]
-
-
-def score(report: Mapping[str, Any], strikes: list[dict[str, Any]], cause: str) -> dict[str, Any]:
-    """Strikes found as late frames, named rightly, and explained within a quarter."""
-    warmup = {request["id"] for request in report["requests"] if request["warmup"]}
-    tails = {(tail["request"], tail["emit"]): tail for tail in report["tails"]["frames"]}
-    usual = report["interval_ms"]["p50"] or 0.0
-    found: list[bool] = []
-    right: list[bool] = []
-    near: list[bool] = []
-    named: Counter[str] = Counter()
-    idle: Counter[str] = Counter()
-    for strike in strikes:
-        if strike["request"] in warmup or strike["emit"] < SPARED_EMITS:
+def main() -> int:
+    options = options_of()
+    work = options.keep or Path(tempfile.mkdtemp(prefix="mgtop-truth-gpu-"))
+    deadline = time.monotonic() + 60 * options.minutes
+    found: dict[str, Any] = {"machine": machine(), "seed": options.seed, "parts": {}}
+    scores: list[tuple[Part, RunScore]] = []
+    for part in PARTS:
+        if options.only and part.name not in options.only:
             continue
-        if strike["injected_ms"] < 1.1 * usual:
-            continue  # need not be a late frame
-        tail = tails.get((strike["request"], strike["emit"]))
-        if tail is None:  # what struck after the emit's own work shows in the next one
-            tail = tails.get((strike["request"], strike["emit"] + 1))
-        found.append(tail is not None)
-        if tail is None:
-            named["not found"] += 1
+        if time.monotonic() + part.seconds + 25 > deadline:
+            found["parts"][part.name] = "no time was left"
             continue
-        named[tail["cause"] or "not judged"] += 1
-        right.append(tail["cause"] == cause)
-        share = sum(c["explained_ms"] for c in tail["causes"] if c["name"] == cause)
-        near.append(abs(share - tail["excess_ms"]) <= 0.25 * tail["excess_ms"])
-        for item in tail["evidence"]:
-            if item["channel"] == "gpu_idle":
-                idle[item["state"]] += 1
-    return {
-        "strikes": len(found),
-        "found": sum(found),
-        "right": sum(right),
-        "near": sum(near),
-        "named": dict(named),
-        "gpu_idle": dict(idle),
-    }
-
-
-def run_demo(folder: Path, seconds: float, fault: str | None) -> dict[str, Any]:
-    """The demo on the GPU with one fault, or clean."""
-    words = ["demo", "--device", "cuda", "--headless", "--seconds", str(seconds), "--requests", "0"]
-    if fault is not None:
-        words += ["--fault", f"{fault}:every=1s"]
-    done = mgtop(*words, "--out", str(folder))
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return report_of(folder)
-
-
-def run_program(folder: Path, text: str, seconds: float) -> dict[str, Any]:
-    """A program of its own kind."""
-    folder.mkdir()
-    script = folder / "program.py"
-    script.write_text(text)
-    mgtop(
-        "run", "--headless", "--out", str(folder / "s"), "--", sys.executable, str(script),
-        str(seconds),
-    )  # fmt: skip
-    return report_of(folder / "s")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--seconds", type=float, default=16)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    result: dict[str, Any] = {"seconds": options.seconds, "faults": {}}
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        for fault, cause in FAULTS.items():
-            report = run_demo(work / fault, options.seconds, fault)
-            result["faults"][fault] = score(report, strikes_of(work / fault), cause)
-            print(fault, result["faults"][fault], flush=True)
-        report = run_demo(work / "clean", 2 * options.seconds, None)
-        frames = sum(request["frames"] for request in report["requests"])
-        wrong = [t["cause"] for t in report["tails"]["frames"] if t["cause"] != "unexplained"]
-        result["clean"] = {"frames": frames, "named": wrong, "tails": report["tails"]["count"]}
-        print("clean", result["clean"], flush=True)
-        for key, text, cause in (
-            ("small_reclaim", SMALL_RECLAIM, "blocked"),
-            ("neighbour", NEIGHBOUR, "neighbour"),
-        ):
-            report = run_program(work / key, text, options.seconds)
-            result[key] = score(report, strikes_of(work / key / "s"), cause)
-            print(key, result[key], flush=True)
-        report = run_program(work / "oom", OUT_OF_MEMORY, options.seconds)
-        result["oom"] = {
-            "ooms": report["memory"]["ooms"],
-            "verdict": report["verdict"]["code"],
-            "text": report["verdict"]["text"],
-            "exit_code": report["target"]["exit_code"],
+        folder = work / part.name
+        try:
+            score, idle = run(part, folder, options)
+        except (SystemExit, subprocess.TimeoutExpired, OSError) as error:
+            found["parts"][part.name] = f"failed: {error}; {tail_of(folder / 'output.txt')}"
+            continue
+        scores.append((part, score))
+        found["parts"][part.name] = {
+            "judged": len(score.judged),
+            "emits": score.emits,
+            "gpu_idle": idle,
+            "confusion": confusion(score.judged),
         }
-        print("oom", result["oom"], flush=True)
-    total = [result["faults"][fault] for fault in FAULTS]
-    for what, base in (("found", "strikes"), ("right", "found"), ("near", "found")):
-        share = Count(sum(f[what] for f in total), sum(f[base] for f in total))
-        result[what] = {"hits": share.hits, "n": share.n, "share": share.share}
-        print(what, result[what])
+    faulty = [score for part, score in scores if part.name != "clean"]
+    clean = [score for part, score in scores if part.name == "clean"]
+    found["metrics"] = metrics(faulty, clean)
+    found["confusion"] = confusion(j for score in faulty for j in score.judged)
     if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    if options.keep is None:
+        shutil.rmtree(work, ignore_errors=True)
+    print(render(found))
+    return 0
+
+
+def options_of() -> Any:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.truth.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--out", type=Path, metavar="FILE", help="write the result as JSON")
+    add("--keep", type=Path, metavar="DIR", help="keep every run there")
+    add("--seed", type=int, default=100)
+    add("--minutes", type=float, default=5.7, help="start no run that would end later")
+    add("--only", nargs="+", choices=[part.name for part in PARTS])
+    add("--device", default="cuda", choices=("cuda", "cpu"), help="cpu: only to try it out")
+    return parser.parse_args()
+
+
+def run(part: Part, folder: Path, options: Any) -> tuple[RunScore, dict[str, Any]]:
+    """Run one part and judge it.
+
+    Returns:
+        The score, and how the symptom ``gpu_idle`` did.
+
+    Raises:
+        SystemExit: it did not start.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    seen, struck = TruthFile(folder / "witness.jsonl"), TruthFile(folder / "strikes.jsonl")
+    command = [
+        sys.executable, "-m", "mgtop", "run", "--headless", "--out", str(folder / "session"), "--",
+        sys.executable, "-m", "benchmarks.truth.gpu_generator", "--seconds", str(part.seconds),
+        "--truth", str(folder / "truth.jsonl"), "--seed", str(options.seed),
+        "--every", str(part.every), "--device", options.device,
+        *(word for fault in part.faults for word in ("--fault", fault)),
+    ]  # fmt: skip
+    witness = Witness(seen)
+    with (folder / "output.txt").open("w") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": paths()},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            await_start(folder, process)
+            witness.start()
+            if part.name == "neighbour" and options.device == "cuda":
+                disturb(part.seconds, options.seed, struck)
+            process.wait(timeout=part.seconds + 60)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+            if witness.is_alive():
+                witness.close()
+            seen.close()
+            struck.close()
+    truth = Truth.read(folder / f"{name}.jsonl" for name in ("truth", "strikes", "witness"))
+    report = report_of(folder / "session")
+    return judge(truth, report, "gpu", "spans"), idle_scores(truth, report)
+
+
+def paths() -> str:
+    """The repository, and whatever the caller needs to find its packages."""
+    return os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+
+def disturb(seconds: float, seed: int, truth: TruthFile) -> None:
+    """Neighbours that come for a short while at random times, known to ``truth``."""
+    draw = random.Random(seed)
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.truth.gpu_faults"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": paths()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(NEIGHBOURS)
+    ]
+    end = time.monotonic() + seconds
+    try:
+        told(others)
+        while time.monotonic() < end - 2:
+            time.sleep(draw.uniform(1.0, 2.0))
+            began_ns = time.monotonic_ns()
+            for other in others:
+                assert other.stdin is not None
+                other.stdin.write(f"{draw.uniform(0.2, 0.35):.3f}\n")
+                other.stdin.flush()
+            told(others)
+            truth.strike(Strike("neighbour", None, None, began_ns, time.monotonic_ns()))
+    finally:
+        for other in others:
+            with suppress(OSError, ValueError):
+                other.communicate(timeout=20)
+            if other.poll() is None:
+                other.kill()
+                other.wait()
+
+
+def told(others: Sequence[subprocess.Popen[str]]) -> None:
+    """Wait for a line of each."""
+    for other in others:
+        assert other.stdout is not None
+        if not other.stdout.readline():
+            raise OSError("a neighbour ended too early")
+
+
+def idle_scores(truth: Truth, report: Mapping[str, Any]) -> dict[str, Any]:
+    """How often idle time of the GPU was seen during sleeps, and how near their length."""
+    tails = {tail["index"]: tail for tail in report["tails"]["frames"]}
+    present, near = [], []
+    for strike in truth.strikes:
+        tail = tails.get(strike.emit) if strike.fault in IDLE_FAULTS else None
+        if tail is None:
+            continue
+        row = next(e for e in tail["evidence"] if e["channel"] == "gpu_idle")
+        present.append(row["state"] == "present")
+        injected = (strike.end_ns - strike.begin_ns) / 1e6
+        if row["value"] is not None and row["source"] == "CUDA events":
+            near.append(abs(row["value"] - injected) <= NEAR * injected)
+    return {"present": count(present).as_dict(), "within_25_percent": count(near).as_dict()}
+
+
+def machine() -> dict[str, Any]:
+    """GPU, driver, torch."""
+    try:
+        import torch
+
+        name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU"
+        return {"gpu": name, "torch": torch.__version__, "cores": os.cpu_count()}
+    except ImportError:
+        return {"gpu": None, "torch": None, "cores": os.cpu_count()}
+
+
+def tail_of(path: Path) -> str:
+    """The last lines of a file."""
+    return path.read_text()[-600:] if path.exists() else ""
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """The tables."""
+    about = found["machine"]
+    lines = [f"{about['gpu']}, torch {about['torch']}, {about['cores']} cores", ""]
+    lines += goals({"all": found["metrics"], "characters": {}})
+    lines += ["", *matrix(found["confusion"]), ""]
+    for name, part in found["parts"].items():
+        if isinstance(part, str):
+            lines.append(f"{name}: {part}")
+            continue
+        idle = part["gpu_idle"]["present"], part["gpu_idle"]["within_25_percent"]
+        if idle[0]["n"]:
+            shown = [f"{c['hits']}/{c['n']}" for c in idle]
+            lines.append(f"{name}: gpu_idle seen {shown[0]}, within 25 % {shown[1]}")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -29,8 +29,8 @@ QUOTA_US, PERIOD_US = 20_000, 100_000
 
 V1, V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
 MEMORY_V1 = Path("/sys/fs/cgroup/memory")
-MEMORY_KEEP = 0.80
-"""While it strikes, the program's memory limit is this share of what it uses."""
+MEMORY_TAKEN = 64 << 20
+"""While it strikes, the program's memory limit is by so much below what it uses."""
 
 Act = Callable[[float], None]
 """Strike for so many seconds."""
@@ -123,33 +123,46 @@ def stopping(pid: int) -> Iterator[Act]:
     yield act
 
 
-@contextmanager
-def memory(pid: int) -> Iterator[Act]:
-    """A memory limit below what the program uses: its pages are dropped, and read again.
+class MemoryGroup:
+    """A memory limit below what the program needs: its file pages go, and are read again.
 
-    Only its own control group is short of memory, not the machine.
+    Only its own control group is short of memory, not the machine. The program must be born in
+    it, since what a process uses stays with the group that it was in.
 
     Raises:
         NotHere: there is no such group to be made.
     """
-    own = next(
-        (line.split(":", 2)[2] for line in _read(Path(f"/proc/{pid}/cgroup")).splitlines()
-         if line.split(":", 2)[1] == "memory"), None
-    )  # fmt: skip
-    if own is None or not (MEMORY_V1 / "memory.limit_in_bytes").exists():
-        raise NotHere("no memory control group of version 1 here")
-    group = MEMORY_V1 / own.strip("/") / f"mgtop-truth-{pid}"
-    with _group(group, pid):
-        (group / "memory.move_charge_at_immigrate").write_text("0")
 
-        def act(seconds: float) -> None:
-            used = int(_read(group / "memory.usage_in_bytes"))
-            with contextlib.suppress(OSError):  # it cannot give so much back
-                (group / "memory.limit_in_bytes").write_text(str(int(used * MEMORY_KEEP)))
-            time.sleep(seconds)
-            (group / "memory.limit_in_bytes").write_text("-1")
+    def __init__(self) -> None:
+        lines = (line.split(":", 2) for line in _read(Path("/proc/self/cgroup")).splitlines())
+        own = next((path for _, controllers, path in lines if controllers == "memory"), None)
+        if own is None or not (MEMORY_V1 / "memory.limit_in_bytes").exists():
+            raise NotHere("no memory control group of version 1 here")
+        self.path = MEMORY_V1 / own.strip("/") / f"mgtop-truth-{os.getpid()}"
+        try:
+            self.path.mkdir()
+        except OSError as error:
+            raise NotHere(f"{self.path}: {error.strerror}") from None
 
-        yield act
+    def __enter__(self) -> Act:
+        return self._press
+
+    def __exit__(self, *_: object) -> None:
+        self._limit("-1")
+
+    def _press(self, seconds: float) -> None:
+        used = int(_read(self.path / "memory.usage_in_bytes"))
+        self._limit(str(used - MEMORY_TAKEN))
+        time.sleep(seconds)
+        self._limit("-1")
+
+    def _limit(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # it cannot give so much back at once
+            (self.path / "memory.limit_in_bytes").write_text(text)
+
+    def remove(self) -> None:
+        """The program has ended."""
+        _remove(self.path)
 
 
 class SlowReader:
@@ -191,17 +204,24 @@ def _group(group: Path, pid: int) -> Iterator[None]:
     except OSError as error:
         raise NotHere(f"{group}: {error.strerror}") from None
     try:
+        for file, share in (("cpu.shares", "262144"), ("cpu.weight", "10000")):
+            if (group / file).exists():  # it competes with everybody's group from now on
+                (group / file).write_text(share)
         (group / "cgroup.procs").write_text(str(pid))
         yield
     finally:
-        for task in _read(group / "cgroup.procs").split():
-            with contextlib.suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(task)
-        for _ in range(50):
-            with contextlib.suppress(OSError):
-                group.rmdir()
-                break
-            time.sleep(0.1)
+        _remove(group)
+
+
+def _remove(group: Path) -> None:
+    for task in _read(group / "cgroup.procs").split():
+        with contextlib.suppress(OSError):
+            (group.parent / "cgroup.procs").write_text(task)
+    for _ in range(50):
+        with contextlib.suppress(OSError):
+            group.rmdir()
+            break
+        time.sleep(0.1)
 
 
 def _read(path: Path) -> str:
@@ -211,10 +231,25 @@ def _read(path: Path) -> str:
         return ""
 
 
+Prepared = SlowReader | MemoryGroup
+"""What must be there before the program starts."""
+
+
+def prepare(fault: str | None, folder: Path) -> Prepared | None:
+    """Make it, for the faults that need it.
+
+    Raises:
+        NotHere: the machine cannot have the fault.
+    """
+    if fault == "slow_reader":
+        return SlowReader(folder / "pipe")
+    return MemoryGroup() if fault == "memory" else None
+
+
 def context_of(
-    fault: str, pid: int, core: int, nice: int, reader: SlowReader | None
+    fault: str, pid: int, core: int, nice: int, prepared: Prepared | None
 ) -> AbstractContextManager[Act]:
-    """What must be set up for a fault from outside; entering it gives the act.
+    """What must be set up for a fault while the program runs; entering it gives the act.
 
     Raises:
         NotHere: on entering, where the machine cannot have it.
@@ -225,10 +260,8 @@ def context_of(
         return quota(pid)
     if fault == "stopped":
         return stopping(pid)
-    if fault == "memory":
-        return memory(pid)
-    assert reader is not None
-    return reader
+    assert prepared is not None
+    return prepared
 
 
 OUTSIDE = ("hog", "quota", "stopped", "slow_reader", "memory")

@@ -28,7 +28,14 @@ from typing import Any
 
 from benchmarks.truth.cells import ALL_CHARACTERS, DEMO_CHARACTERS, DEMO_MS, Cell, cells
 from benchmarks.truth.expected import LEVELS
-from benchmarks.truth.outside import NotHere, SlowReader, context_of, strike_at_random
+from benchmarks.truth.outside import (
+    MemoryGroup,
+    NotHere,
+    Prepared,
+    context_of,
+    prepare,
+    strike_at_random,
+)
 from benchmarks.truth.results import Scored, results
 from benchmarks.truth.score import judge
 from benchmarks.truth.table import render
@@ -113,14 +120,18 @@ def run_once(cell: Cell, folder: Path) -> float:
     """Run a generator under mgtop; return how many cores other programs used."""
     outside = cell.faults[0] if cell.kind == "outside" else None
     core = max(os.sched_getaffinity(0))
-    reader = SlowReader(folder / "pipe") if outside == "slow_reader" else None
+    try:
+        prepared = prepare(outside, folder)
+    except NotHere as error:
+        (folder / "not-here.txt").write_text(str(error))
+        return 0.0
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if cell.level == "observe":
         environment["MGTOP_PROBE"] = "off"
     command = [
         sys.executable, "-m", "mgtop", "run", "--headless", "--out", str(folder / "session"),
         *(["--seconds", str(cell.seconds + DEMO_LOADS_S)] if is_demo(cell) else []), "--",
-        *command_of(cell, folder, outside, core),
+        *command_of(cell, folder, outside, core, prepared),
     ]  # fmt: skip
     seen = TruthFile(folder / "witness.jsonl")
     witness = Witness(seen)
@@ -132,7 +143,7 @@ def run_once(cell: Cell, folder: Path) -> float:
             pid = await_start(folder, process)
             witness.start()
             if outside is not None:
-                disturb(cell, outside, pid, core, reader, folder)
+                disturb(cell, outside, pid, core, prepared, folder)
             process.wait(timeout=cell.seconds + 60)
         except NotHere as error:
             (folder / "not-here.txt").write_text(str(error))
@@ -144,6 +155,9 @@ def run_once(cell: Cell, folder: Path) -> float:
             if witness.is_alive():
                 witness.close()
             seen.close()
+            if isinstance(prepared, MemoryGroup):
+                prepared.remove()
+                (folder / "weights.bin").unlink(missing_ok=True)
     return witness.mean_cores
 
 
@@ -152,7 +166,9 @@ def is_demo(cell: Cell) -> bool:
     return cell.character in DEMO_CHARACTERS
 
 
-def command_of(cell: Cell, folder: Path, outside: str | None, core: int) -> list[str]:
+def command_of(
+    cell: Cell, folder: Path, outside: str | None, core: int, prepared: Prepared | None
+) -> list[str]:
     """The generator's command line."""
     python = [sys.executable, "-m"]
     if is_demo(cell):
@@ -171,6 +187,9 @@ def command_of(cell: Cell, folder: Path, outside: str | None, core: int) -> list
         words += [word for fault in cell.faults for word in ("--fault", fault)]
     elif outside == "slow_reader":
         words += ["--output", str(folder / "pipe")]
+    elif isinstance(prepared, MemoryGroup):
+        weights = str(folder / "weights.bin")
+        words += ["--memory-group", str(prepared.path), "--weights", weights]
     elif outside in ("hog", "quota"):
         words += ["--core", str(core)]
     return words
@@ -207,11 +226,11 @@ def await_start(folder: Path, process: subprocess.Popen[Any]) -> int:
 
 
 def disturb(
-    cell: Cell, fault: str, pid: int, core: int, reader: SlowReader | None, folder: Path
+    cell: Cell, fault: str, pid: int, core: int, prepared: Prepared | None, folder: Path
 ) -> None:
     """Strike from outside until the run is over."""
     truth = TruthFile(folder / "strikes.jsonl")
-    with context_of(fault, pid, core, NICE, reader) as act:
+    with context_of(fault, pid, core, NICE, prepared) as act:
         strike_at_random(
             fault,
             act,

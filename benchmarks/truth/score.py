@@ -2,7 +2,7 @@
 
 Every emit whose interval was struck is judged, and so is every late frame that nothing struck.
 Only the truth decides what should have been found: the usual interval is the median of the
-emits that nothing struck, and an emit should be a late frame where its interval, as the
+emits before that nothing struck, and an emit should be a late frame where its interval, as the
 generator measured it, breaks the rule (over 2 × that median, and over it by 8 ms) clearly.
 """
 
@@ -27,9 +27,11 @@ from benchmarks.truth.truth import Emit, Outside, Strike, Truth
 
 RATIO, FLOOR_MS = 2.0, 8.0
 """The rule for late frames (the documented default)."""
+HISTORY, ENOUGH = 240, 8
+"""Emits of the recent past that make the usual interval, and how many it takes at least."""
 DOUBT = 0.05
-"""Intervals within this share of the rule are not judged: the usual interval of the whole run
-and that of the recent past differ by as much."""
+"""Intervals within this share of the rule are not judged: with struck emits left out or not,
+the usual interval differs by as much."""
 WARMUP_EMITS = 2
 NEAR = 0.25
 """A time explained is right within this share of the time injected."""
@@ -152,10 +154,10 @@ def judge(truth: Truth, report: Mapping[str, Any], character: str, level: str) -
     emits = frames = 0
     for request, intervals in _intervals(truth.emits).items():
         struck = {i.emit.emit: _felt(i, request, truth.strikes) for i in intervals}
-        usual = _usual_ms([i for i in intervals if not struck[i.emit.emit]])
-        if usual is None:
-            continue
-        for interval in intervals:
+        for at, interval in enumerate(intervals):
+            usual = _usual_ms(intervals, struck, at)
+            if usual is None:
+                continue
             strikes = struck[interval.emit.emit]
             tail = tails.pop((request, interval.emit.index), None)
             if not strikes:
@@ -195,8 +197,14 @@ def _is_late(interval_ms: float, usual_ms: float) -> bool:
     return interval_ms > margin * RATIO * usual_ms and (interval_ms > usual_ms + margin * FLOOR_MS)
 
 
-def _usual_ms(intervals: Sequence[_Interval]) -> float | None:
-    return median(i.ms for i in intervals) if intervals else None
+def _usual_ms(
+    intervals: Sequence[_Interval], struck: Mapping[int, Sequence[Strike]], at: int
+) -> float | None:
+    """The median of the unstruck intervals of the recent past; of all where those are few."""
+    quiet = [i.ms for i in intervals[max(0, at - HISTORY) : at] if not struck[i.emit.emit]]
+    if len(quiet) < ENOUGH:
+        quiet = [i.ms for i in intervals if not struck[i.emit.emit]]
+    return median(quiet) if quiet else None
 
 
 def _judged(
@@ -215,7 +223,7 @@ def _judged(
         inside = min(strike.end_ns, interval.end_ns) - max(strike.begin_ns, interval.begin_ns)
         injected[strike.fault] += inside / 1e6
     for fault in injected:
-        if CAUSES[fault] == "cpu_contention":
+        if CAUSES[fault] in ("cpu_contention", "neighbour"):
             # What it takes away is not its duration, but what the emit lost by it.
             injected[fault] = max(0.0, excess_ms)
     faults = tuple(

@@ -36,17 +36,18 @@ def render(results: Mapping[str, Any]) -> str:
         )
     for level, found in results["levels"].items():
         lines += ["", f"### {TITLES[level]}", ""]
-        lines += _goals(found)
+        lines += goals(found)
         lines += ["", "What was named for each single fault:", ""]
-        lines += _matrix(found["confusion"])
+        lines += matrix(found["confusion"])
         if "outside" in found:
             lines += ["", "Faults from outside the program (character `single`):", ""]
-            lines += _goals({"all": found["outside"]["all"], "characters": {}}, short=True)
-            lines += ["", *_matrix(found["outside"]["confusion"])]
+            lines += goals({"all": found["outside"]["all"], "characters": {}}, short=True)
+            lines += ["", *matrix(found["outside"]["confusion"])]
     return "\n".join(lines)
 
 
-def _goals(found: Mapping[str, Any], short: bool = False) -> list[str]:
+def goals(found: Mapping[str, Any], short: bool = False) -> list[str]:
+    """The metrics beside their goals: of all runs, then by character."""
     names = list(found["characters"])
     lines = [
         "| | goal | all |" + "".join(f" `{name}` |" for name in names),
@@ -72,13 +73,14 @@ def _cell(key: str, count: Mapping[str, Any], first: bool) -> str:
     return f"{text} ({count['hits']}/{count['n']})"
 
 
-def _matrix(matrix: Mapping[str, Mapping[str, int]]) -> list[str]:
-    names = sorted({name for row in matrix.values() for name in row})
+def matrix(named: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Faults in rows, what was named for them in columns."""
+    names = sorted({name for row in named.values() for name in row})
     lines = [
         "| fault | " + " | ".join(names) + " |",
         "|---|" + "---|" * len(names),
     ]
-    for fault, row in matrix.items():
+    for fault, row in named.items():
         cells = [str(row[name]) if name in row else "" for name in names]
         lines.append(f"| `{fault}` | " + " | ".join(cells) + " |")
     return lines
