@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.truth.run import ROOT, await_start, report_of
+from benchmarks.truth.run import ROOT, await_start, paths, report_of
 from benchmarks.truth.score import RunScore, confusion, count, judge, metrics
 from benchmarks.truth.table import goals, matrix
 from benchmarks.truth.truth import Strike, Truth, TruthFile
@@ -45,7 +45,7 @@ PARTS = (
     Part("memory", ("reclaim", "small_reclaim"), 45),
     Part("compile", ("recompile", "regraph"), 55, 12),
     Part("oom", ("oom",), 15),
-    Part("neighbour", (), 30),
+    Part("neighbour", (), 36),
     Part("clean", (), 20),
 )
 NEIGHBOURS = 2
@@ -152,11 +152,6 @@ def run(part: Part, folder: Path, options: Any) -> tuple[RunScore, dict[str, Any
     truth = Truth.read(folder / f"{name}.jsonl" for name in ("truth", "strikes", "witness"))
     report = report_of(folder / "session")
     return judge(truth, report, "gpu", "spans"), idle_scores(truth, report)
-
-
-def paths() -> str:
-    """The repository, and whatever the caller needs to find its packages."""
-    return os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
 
 def disturb(seconds: float, seed: int, truth: TruthFile) -> None:

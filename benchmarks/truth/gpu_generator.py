@@ -118,10 +118,10 @@ class Generator:
         if "oom" in orders:
             self._strike("oom", emit, lambda _ms: self._recover(request))
         for step in range(STEPS):
-            if step == 2:
+            if step == 2 and {"gpu_stall_mid", "small_reclaim"} & set(orders):
+                self.model.wait()  # else what was launched ahead would hide part of the sleep
                 self._strike("gpu_stall_mid", emit, sleep)
-                if "small_reclaim" in orders and self.device.type == "cuda":
-                    self._strike("small_reclaim", emit, sleep)
+                self._strike("small_reclaim", emit, sleep)
             with request.span("forward"):
                 self.model.step(6)
                 if step == 0:

@@ -125,7 +125,7 @@ def run_once(cell: Cell, folder: Path) -> float:
     except NotHere as error:
         (folder / "not-here.txt").write_text(str(error))
         return 0.0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": paths()}
     if cell.level == "observe":
         environment["MGTOP_PROBE"] = "off"
     command = [
@@ -277,11 +277,16 @@ def report_of(session: Path) -> dict[str, Any]:
     return report
 
 
+def paths() -> str:
+    """The repository, and whatever else the caller's Python needs to find its packages."""
+    return os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+
 def mgtop(*words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "mgtop", *words],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": paths()},
         capture_output=True,
         text=True,
     )
