@@ -31,7 +31,7 @@ def assemble(model: Model) -> Summary:
     traffic, channels = model.traffic, model.channels
     totals = traffic.totals
     start_ns = model.about.start_ns
-    requests = [q.summary(start_ns, traffic.is_warmup(q)) for q in traffic.requests]
+    requests = [q.summary(start_ns, q.left_out) for q in traffic.requests]
     counted = counted_tails(model)
     summary = Summary(
         session=model.about.session(traffic.params()),
@@ -60,7 +60,7 @@ def assemble(model: Model) -> Summary:
 def counted_tails(model: Model) -> Counted:
     """Final tails of the statistics."""
     traffic = model.traffic
-    return model.judged.counted(traffic.is_warmup, traffic.recounts)
+    return model.judged.counted(traffic.recounts)
 
 
 def _tails(model: Model, counted: Counted) -> Tails:
@@ -69,7 +69,7 @@ def _tails(model: Model, counted: Counted) -> Tails:
     frames = list(counted.frames)
     lost_ms, warmup = counted.lost_ns / 1e6, counted.warmup
     for request, in_warmup, tail in model.open_tails():
-        if in_warmup or traffic.is_warmup(request):
+        if in_warmup or request.left_out:
             warmup += 1
         else:
             insort_tail(frames, tail)

@@ -95,17 +95,18 @@ class Baseline:
     Attributes:
         shifts: level shifts so far.
         since_ns: where the present level began (0: with the stream).
+        row: the last intervals, as far as they all lie on the same side of the rule.
     """
 
-    __slots__ = ("_detect", "_recent", "_run", "_run_begin_ns", "_side", "_withheld", "shifts",
+    __slots__ = ("_detect", "_recent", "_row_begin_ns", "_side", "_withheld", "row", "shifts",
                  "since_ns")  # fmt: skip
 
     def __init__(self, detect: Detect) -> None:
         self._detect = detect
         self._recent = RecentMedian(detect.history)
-        self._run: list[float] = []
+        self.row: list[float] = []
         self._side: Side = "usual"
-        self._run_begin_ns = 0
+        self._row_begin_ns = 0
         self._withheld = False
         """The run is not among the recent ones yet: while these are few, it would drag them."""
         self.shifts = 0
@@ -123,7 +124,7 @@ class Baseline:
         """The median per frame, ns, of all that are held (but one of this length)."""
         if not self._withheld:
             return self._recent.median() if x is None else self._recent.median_without(x)
-        held = sorted([*self._recent, *self._run])
+        held = sorted([*self._recent, *self.row])
         if x in held:
             held.remove(x)
         return median(held) if held else None
@@ -131,7 +132,7 @@ class Baseline:
     @property
     def known(self) -> int:
         """Intervals that are held."""
-        return len(self._recent) + (len(self._run) if self._withheld else 0)
+        return len(self._recent) + (len(self.row) if self._withheld else 0)
 
     @property
     def settled(self) -> bool:
@@ -141,11 +142,11 @@ class Baseline:
     @property
     def run_above(self) -> int:
         """How many of the last intervals were all above the rule: tails, or a shift to come."""
-        return len(self._run) if self._side == "above" else 0
+        return len(self.row) if self._side == "above" else 0
 
     def completes_shift(self, x: float, count: int) -> bool:
         """Whether this interval, if added next, makes the run long enough for a shift."""
-        if len(self._run) < SHIFT_LENGTH - 1:
+        if len(self.row) < SHIFT_LENGTH - 1:
             return False
         return self._side_of(x, count, self._recent.median()) == self._side
 
@@ -155,21 +156,24 @@ class Baseline:
         Returns on which side of the rule it lies, and the median that it was compared with.
         """
         usual = self._recent.median()
-        side = self._side_of(x, count, usual)
-        if self._run and side != self._side:
+        side: Side = "usual"
+        ratio = self._detect.ratio
+        if usual is not None and (x > ratio * usual or x * ratio < usual):
+            side = self._side_of(x, count, usual)
+        if self.row and side != self._side:
             self.end_run()
         if side == "usual":
             self._recent.add(x)
             return side, usual
-        if not self._run:
-            self._side, self._run_begin_ns = side, begin_ns
+        if not self.row:
+            self._side, self._row_begin_ns = side, begin_ns
             self._withheld = not self.settled
-        self._run.append(x)
+        self.row.append(x)
         if not self._withheld:
             self._recent.add(x)
-        if len(self._run) == SHIFT_LENGTH:
+        if len(self.row) == SHIFT_LENGTH:
             self.shifts += 1
-            self.since_ns = self._run_begin_ns
+            self.since_ns = self._row_begin_ns
             self._recent.clear()
             self._withheld = True
             self.end_run()
@@ -178,7 +182,7 @@ class Baseline:
     def forget(self) -> None:
         """Let go of all that was recent: nothing more comes."""
         self._recent.clear()
-        self._run.clear()
+        self.row.clear()
         self._side, self._withheld = "usual", False
 
     def _side_of(self, x: float, count: int, median: float | None) -> Side:
@@ -191,7 +195,7 @@ class Baseline:
     def end_run(self) -> None:
         """The row of intervals on one side of the rule is over, and was no level shift."""
         if self._withheld:
-            for x in self._run:
+            for x in self.row:
                 self._recent.add(x)
-        self._run.clear()
+        self.row.clear()
         self._side, self._withheld = "usual", False

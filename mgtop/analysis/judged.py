@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -96,20 +96,15 @@ class JudgedTails:
             self._shared.clear()
         return [self._shared.setdefault(row, row) for row in evidence]
 
-    def counted(self, is_warmup: Callable[[Request], bool], recounts: int) -> Counted:
-        """Tails of the statistics.
-
-        Args:
-            is_warmup: whether a request is left out as a whole.
-            recounts: grows when other requests than before are left out.
-        """
+    def counted(self, recounts: int) -> Counted:
+        """Tails of the statistics; ``recounts`` grows when other requests are left out."""
         if recounts != self._recounts:
             self._recounts = recounts
             self._counted, self._added = Counted(), 0
         for judged in self._all[self._added :]:
             if judged.request.dropped:
                 continue
-            if judged.warmup or is_warmup(judged.request):
+            if judged.warmup or judged.request.left_out:
                 self._counted.warmup += 1
             else:
                 self._counted.add(judged)

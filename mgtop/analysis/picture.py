@@ -84,6 +84,6 @@ def state_of(model: Model, age_ns: int | None) -> State:
         usual_ns = usual * newest.last.count
         if age_ns > max(thresholds.stall_intervals * usual_ns, thresholds.stall_ms * 1e6):
             return "stalled"
-    if model.traffic.is_warmup(newest) or newest.emits <= model.settings.warmup.emits:
+    if newest.left_out or newest.emits <= model.settings.warmup.emits:
         return "warm-up"
     return "steady"

@@ -134,7 +134,8 @@ class Playout:
         since_ns = t_ns - self._first_ns
         before = index - self._first_index
         ahead_ns = before * self._frame_ns
-        self.smooth_delay_ns = max(self.smooth_delay_ns, since_ns - ahead_ns)
+        if since_ns - ahead_ns > self.smooth_delay_ns:
+            self.smooth_delay_ns = since_ns - ahead_ns
         late: bool | None = None
         if self._anchor_ns is not None:
             slack = self._anchor_ns + ahead_ns - since_ns
@@ -144,10 +145,11 @@ class Playout:
                 self.underruns += 1
                 self.stall_ns -= slack
                 self._anchor_ns -= slack
-            slack = max(0.0, slack)
             lowest = self.slack_min_ns
-            self.slack_min_ns = slack if lowest is None else min(lowest, slack)
-        self._arrived = max(self._arrived, before + count)
+            if lowest is None or slack < lowest:
+                self.slack_min_ns = max(0.0, slack)
+        if before + count > self._arrived:
+            self._arrived = before + count
         self._progress.add(t_ns, self._arrived)
         if self._anchor_ns is None and self._arrived >= (self.buffer_frames or 0):
             self._anchor_ns = float(since_ns)

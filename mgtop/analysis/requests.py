@@ -41,7 +41,9 @@ class Request:
         follows: it began after the process's first request had ended.
         followed: such a one has emitted (said of a first request).
         dropped: a better route tells of it.
+        left_out: it is warm-up as a whole.
         fps: the target rate; None where none is known.
+        spans: how long its named work takes.
         totals: its counted intervals.
         last: its emit of the highest number.
         emits, frames: what the log shows.
@@ -50,11 +52,11 @@ class Request:
 
     __slots__ = (
         "_changed", "_cpu_ns", "_cpu_time_ns", "_delivery", "_frames_missing", "_gaps", "_indices",
-        "_intervals_missing", "_paused_ns", "_settings", "_spans", "_summary",
+        "_intervals_missing", "_paused_ns", "_settings", "_summary",
         "_times", "_unknown", "begin_ns", "detector", "dropped", "emits",
         "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
-        "last", "number", "ordinal", "params", "player", "preprocess_done_ns", "proc",
-        "process_ordinal", "received_ns", "route", "tails", "totals",
+        "last", "left_out", "number", "ordinal", "params", "player", "preprocess_done_ns", "proc",
+        "process_ordinal", "received_ns", "route", "spans", "tails", "totals",
     )  # fmt: skip
 
     def __init__(
@@ -71,7 +73,7 @@ class Request:
         self.proc, self.number, self.route = proc, number, route
         self.begin_ns = t_ns
         self.ordinal, self.process_ordinal = ordinal, process_ordinal
-        self.follows = self.followed = self.dropped = False
+        self.follows = self.followed = self.dropped = self.left_out = False
         self.id = str(number) if number != NOT_TOLD_APART else "?"
         self.params: dict[str, Any] = {}
         self.fps = usable_fps(settings.target_fps)
@@ -89,7 +91,7 @@ class Request:
         self._gaps = Gaps()
         self._intervals_missing = self._frames_missing = self._unknown = 0
         self._times, self._indices = array("q"), array("q")
-        self._spans = SpanMedians()
+        self.spans = SpanMedians()
         self._paused_ns = self._cpu_ns = self._cpu_time_ns = 0
         self._changed = True
         self._summary: RequestSummary | None = None
@@ -121,10 +123,6 @@ class Request:
         self._changed = True
         self.preprocess_done_ns = record.t_ns
 
-    def span(self, name: str, duration_ns: int) -> None:
-        """Named work was done for it."""
-        self._spans.add(name, duration_ns)
-
     def has(self, frame: FrameEmit) -> bool:
         """Whether that emit is here already: told twice, it is not counted twice."""
         if self.number == NOT_TOLD_APART or self.last is None or frame.emit > self.last.emit:
@@ -145,8 +143,9 @@ class Request:
         """
         self._changed = True
         previous = self.last
-        in_order = previous is None or frame.emit > previous.emit
-        if self.number == NOT_TOLD_APART:
+        follows = previous is not None and frame.emit == previous.emit + 1
+        in_order = follows or previous is None or frame.emit > previous.emit
+        if follows or self.number == NOT_TOLD_APART:
             self.last = frame
         elif in_order:
             self._miss_between(previous, frame)
@@ -159,11 +158,11 @@ class Request:
         if frame.emit == 0 and self.first_emit_ns is None:
             self.first_emit_ns = frame.t_ns
         warmup = frame.emit < self._settings.warmup.emits
-        self._spans.close(warmup)
+        if self.spans.open:
+            self.spans.close(warmup)
         if waits and previous is not None and in_order:
             self._paused_ns += self._waited_ns(waits, alone, previous.t_ns, frame)
         late = self._play(frame)
-        follows = previous is not None and frame.emit == previous.emit + 1
         begin = self._begin_of(frame, previous if follows else None)
         if begin is None:
             self._unknown += frame.emit > 0 or self.number == NOT_TOLD_APART
@@ -187,7 +186,7 @@ class Request:
         )
         if not warmup:
             self.totals.add(frame.t_ns, duration, frame.count, self.fps)
-            if follows:
+            if follows and frame.cpu_ns is not None:
                 self._count_cpu(frame, previous, duration)
         self.detector.add(interval)
         return interval
@@ -257,12 +256,14 @@ class Request:
             self._indices.insert(at, frame.index)
 
     def _play(self, frame: FrameEmit) -> bool | None:
-        if self.player is None:
+        player = self.player
+        if player is None:
             if self.fps is None or self.number == NOT_TOLD_APART:
                 return None
             buffer = self._settings.playout.buffer_frames
-            self.player = Playout(self.fps, None if buffer == "first_block" else int(buffer))
-        return self.player.add(frame.t_ns - self._paused_ns, frame.index, frame.count)
+            player = Playout(self.fps, None if buffer == "first_block" else int(buffer))
+            self.player = player
+        return player.add(frame.t_ns - self._paused_ns, frame.index, frame.count)
 
     def _waited_ns(self, waits: Sequence[Wait], alone: bool, begin: int, frame: FrameEmit) -> int:
         """How much of the time since ``begin`` the program waited for a person."""
@@ -374,7 +375,7 @@ class Request:
             ended=self.ended_ns is not None,
             interval_ms=self.totals.intervals(),
             tails=self.tails,
-            spans=self._spans.medians_ms(),
+            spans=self.spans.medians_ms(),
             cpu_share=share,
             playout=self.playout(),
             params=self.params,

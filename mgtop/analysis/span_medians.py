@@ -10,16 +10,17 @@ MOST_NAMES = 64
 class SpanMedians:
     """Durations by name, added up per emit; those of the warm-up apart."""
 
-    __slots__ = ("_counted", "_open", "_warmup")
+    __slots__ = ("_counted", "_warmup", "open")
 
     def __init__(self) -> None:
-        self._open: dict[str, int] = {}
+        self.open: dict[str, int] = {}
+        """What was done for the emit to come."""
         self._counted: dict[str, Typical] = {}
         self._warmup: dict[str, Typical] = {}
 
     def add(self, name: str, duration_ns: int) -> None:
         """Work was done for the emit to come."""
-        spans = self._open
+        spans = self.open
         if name in spans:
             spans[name] += duration_ns
         elif len(spans) < MOST_NAMES:
@@ -27,17 +28,15 @@ class SpanMedians:
 
     def close(self, warmup: bool) -> None:
         """The emit has come."""
-        if not self._open:
-            return
         kept = self._warmup if warmup else self._counted
-        for name, duration in self._open.items():
+        for name, duration in self.open.items():
             typical = kept.get(name)
             if typical is None:
                 if len(kept) >= MOST_NAMES:
                     continue
                 typical = kept[name] = Typical()
             typical.add(duration)
-        self._open.clear()
+        self.open.clear()
 
     def medians_ms(self) -> dict[str, float]:
         """Median per emit; of the warm-up where a name is nowhere else."""

@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
+from math import log
 from typing import Literal
 
 from mgtop.analysis.summary import Quantiles
@@ -297,13 +298,14 @@ class Typical:
         """Add a value (0 or more)."""
         self._count += 1
         if self._exact is None:
-            self._put(value)
+            step = round(log(value) * _STEPS_PER_E) if value >= 1 else -1
+            self._steps[step] = self._steps.get(step, 0) + 1
             return
         self._exact.append(value)
         if len(self._exact) > EXACT:
-            for old in self._exact:
-                self._put(old)
-            self._exact = None
+            known, self._exact, self._count = self._exact, None, 0
+            for old in known:
+                self.add(old)
 
     def median(self) -> float | None:
         """The median; None where there is no value."""
@@ -317,7 +319,3 @@ class Typical:
             if 2 * passed >= self._count:
                 break
         return 0.0 if step < 0 else math.exp(step / _STEPS_PER_E)
-
-    def _put(self, value: int) -> None:
-        step = round(math.log(value) * _STEPS_PER_E) if value >= 1 else -1
-        self._steps[step] = self._steps.get(step, 0) + 1

@@ -110,11 +110,11 @@ class TailDetector:
             return
         baseline = self.baseline
         x, count = interval.per_frame_ns, interval.frame.count
-        self._end_overdue_row(interval.frame.t_ns)
-        self._due_ns = interval.frame.t_ns + max(LATEST_NS, OVERDUE * interval.duration_ns)
+        if baseline.row:
+            self._end_overdue_row(interval.frame.t_ns)
+            if baseline.completes_shift(x, count):
+                self._close_level()
         early, shifts = not baseline.settled, baseline.shifts
-        if baseline.completes_shift(x, count):
-            self._close_level()
         side, median = baseline.add(x, count, interval.begin_ns)
         if baseline.shifts > shifts:
             # What looked like tails was the beginning of another level. Among themselves they
@@ -128,6 +128,7 @@ class TailDetector:
             if not early:
                 candidate.judge(median, self._detect)
             self.open.append(candidate)
+            self._due_ns = interval.frame.t_ns + max(LATEST_NS, OVERDUE * interval.duration_ns)
         self._added += 1
 
     def provisional(self) -> list[Candidate]:

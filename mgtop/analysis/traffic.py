@@ -101,7 +101,7 @@ class Traffic:
         if request is None and record.request == NOT_TOLD_APART:
             request = self._only_open(record.proc)
         if request is not None:
-            request.span(self.span_name(record.proc, record.name), record.duration_ns)
+            request.spans.add(self.span_name(record.proc, record.name), record.duration_ns)
 
     def waited(self, record: r.Wait) -> None:
         """The program waited for a person."""
@@ -119,7 +119,8 @@ class Traffic:
 
     def emitted(self, frame: r.FrameEmit) -> tuple[Request, Interval | None] | None:
         """Frames came; None where a better route tells of them, or where they came before."""
-        self._log_speaks = self._log_speaks or frame.route == FROM_A_LOG
+        if frame.route == FROM_A_LOG:
+            self._log_speaks = True
         if self.route != frame.route:
             if self._is_outranked(frame.route):
                 return None
@@ -137,11 +138,14 @@ class Traffic:
         self.newest = request
         if request.emits == 1:
             self.turns += 1
-        self._look_back(request, frame.t_ns)
-        if interval is not None and not interval.warmup and not self.is_warmup(request):
+        if request.process_ordinal:
+            self._look_back(request, frame.t_ns)
+        if interval is not None and not (interval.warmup or request.left_out):
             self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
-            self.longest = max(self.longest, request.totals.count)
-            if request.totals.count == 1:
+            count = request.totals.count
+            if count > self.longest:
+                self.longest = count
+            if count == 1:
                 self.with_intervals += 1
         return request, interval
 
@@ -166,19 +170,12 @@ class Traffic:
             return r.SPAN_NAMES[number]
         return self._names.get((proc, number), f"span {number}")
 
-    def is_warmup(self, request: Request) -> bool:
-        """Whether a whole request stays out of the statistics."""
-        wanted = self._settings.warmup.requests
-        if wanted == "auto":
-            return request.process_ordinal == 0 and request.followed
-        return request.process_ordinal < int(wanted)
-
     def counted(self) -> list[Request]:
         """The requests of the statistics."""
         known = (self.turns, len(self.requests))
         if self._counted is None or self._counted_at != known:
             self._counted_at = known
-            self._counted = [q for q in self.requests if not self.is_warmup(q)]
+            self._counted = [q for q in self.requests if not q.left_out]
         return self._counted
 
     def first_frame(self) -> FirstFrame:
@@ -222,6 +219,7 @@ class Traffic:
         self._ordinals += 1
         self._opened[mine] += 1
         self._open[proc] += 1
+        self._leave_out(request)
         if request.process_ordinal == 0:
             self._firsts[mine] = request
         first = self._firsts.get(mine)
@@ -233,6 +231,14 @@ class Traffic:
             self._best[proc, number] = request
         return request
 
+    def _leave_out(self, request: Request) -> None:
+        """Say whether a request stays out of the statistics as a whole."""
+        wanted = self._settings.warmup.requests
+        if wanted == "auto":
+            request.left_out = request.process_ordinal == 0 and request.followed
+        else:
+            request.left_out = request.process_ordinal < int(wanted)
+
     def _look_back(self, request: Request, t_ns: int) -> None:
         """Frames of a request are out: one before it may not count any more.
 
@@ -243,8 +249,9 @@ class Traffic:
             return
         if request.follows or first.is_silent(t_ns):
             first.followed = True
+            self._leave_out(first)
             self.turns += 1
-            if first.totals.count and self.is_warmup(first):
+            if first.totals.count and first.left_out:
                 self._recount()
 
     def _only_open(self, proc: int) -> Request | None:
@@ -280,6 +287,7 @@ class Traffic:
             if request.route == route and request.proc in earlier:
                 request.process_ordinal += len(earlier[request.proc])
                 request.follows = True
+                self._leave_out(request)
 
     def _recount(self) -> None:
         """Add up the intervals anew: requests have left the statistics."""
