@@ -13,6 +13,7 @@ from textual.theme import BUILTIN_THEMES
 
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import CannotStop, NotLive, request_stop
+from mgtop.view.celldiff import Repainting, driver_class
 from mgtop.view.feed import Feed
 from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
 from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
@@ -49,7 +50,9 @@ class MgtopApp(App[Leaving]):
     ) -> None:
         self._own_themes = load_all()  # Textual asks for their colours at once
         # Without colours Textual draws in true-colour greys, unless colours are the terminal's.
-        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
+        super().__init__(
+            driver_class=driver_class(), ansi_color=True if os.environ.get("NO_COLOR") else None
+        )
         self.folder = folder
         self.readonly = readonly
         self.feed = feed or Feed(folder)
@@ -80,6 +83,14 @@ class MgtopApp(App[Leaving]):
             self.exit()
 
     # ------------------------------------------------------------------------------- keys
+
+    def action_redraw(self) -> None:
+        """Draw everything anew, after something else wrote on the terminal."""
+        driver = self._driver
+        if isinstance(driver, Repainting):
+            driver.repaint()
+        else:
+            self.refresh(layout=True)
 
     def action_help(self) -> None:
         """All keys."""

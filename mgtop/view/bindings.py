@@ -45,7 +45,7 @@ LIVE_KEYS: tuple[Key, ...] = (
     Key("end", "now", "", "back to now (a recorded session: to its end)"),
     Key("escape", "unselect", "", "select nothing"),
     Key("T", "app.theme", "", "next theme"),
-    Key("r,f5,ctrl+l", "redraw", "", "draw everything anew"),
+    Key("r,f5,ctrl+l", "app.redraw", "", "draw everything anew"),
 )
 
 

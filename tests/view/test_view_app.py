@@ -333,7 +333,7 @@ async def test_help_lists_every_key(tmp_path: Path) -> None:
         await pilot.pause()
         assert isinstance(app.screen, Help)
         picture = app.export_screenshot()
-        for word in ("mark", "pause", "theme", "late"):
+        for word in ("mark", "recording", "theme", "late"):
             assert word in picture
         await pilot.press("escape")
         assert isinstance(app.screen, LiveScreen)

@@ -303,11 +303,6 @@ class LiveScreen(Screen[None]):
         self.selected = None
         self.draw()
 
-    def action_redraw(self) -> None:
-        """Draw everything anew, after something else wrote on the terminal."""
-        self.refresh(layout=True)
-        self.query_one(Canvas).refresh()
-
     def on_resize(self) -> None:
         """Another size: other rows."""
         self.call_after_refresh(self.draw)
