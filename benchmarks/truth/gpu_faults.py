@@ -48,13 +48,13 @@ class Reclaim:
 def _reclaim(device: torch.device, total: int, segments: int, size: int) -> None:
     retries = _retries(device)
     limit = torch.cuda.memory_reserved(device) + segments * size + 8 * SEGMENT
-    torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total), device)
+    torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total), 0)
     cached = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(segments)]
     del cached
     large = torch.empty(int(segments * size * 0.7) + 8 * SEGMENT, dtype=torch.uint8, device=device)
     del large
     torch.cuda.empty_cache()  # else the next one would be served from the large segment
-    torch.cuda.set_per_process_memory_fraction(1.0, device)
+    torch.cuda.set_per_process_memory_fraction(1.0, 0)
     if _retries(device) == retries:
         raise SystemExit("the allocator gave nothing back: expandable segments, or another backend")
 
