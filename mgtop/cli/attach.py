@@ -51,11 +51,17 @@ Examples:
     metavar="CONFIG",
     help="Run configuration: name, parameters, target fps, thresholds, log pattern.",
 )
+@click.option(
+    "--inject",
+    is_flag=True,
+    help="Put mgtop's probe into the running program first (CPython; experimental).",
+)
 @recording_options
 def command(
     pid: int,
     log: Path | None,
     config: Path | None,
+    inject: bool,
     headless: bool,
     seconds: float | None,
     out: Path | None,
@@ -85,8 +91,32 @@ def command(
     if existing is not None:
         return _open_existing(existing, pid)
     _check_log(log)
+    if inject:
+        _inject(process)
     plan, kept = _plan(process, config, log, seconds)
     return _record(plan, kept, process, headless=headless, out=out)
+
+
+def _inject(process: Process) -> None:
+    from mgtop.record.inject.errors import CannotInject
+    from mgtop.record.inject.probe import inject, why_silent
+    from mgtop.record.pipes import runtime_folder
+
+    try:
+        done = inject(process, runtime_folder())
+    except CannotInject as error:
+        raise UserError(str(error)) from None
+    if done.before:
+        say(f"there is a probe in process {process.pid} already.")
+    elif not done.answered:
+        say(why_silent(process))
+    else:
+        stood = f"; one thread stood still for {done.stopped_ns / 1e6:.1f} ms"
+        say(
+            f"the probe is in process {process.pid} now (Python "
+            f"{'.'.join(map(str, done.python or ()))}{stood if done.stopped_ns else ''}). It tells "
+            "of garbage collections and compilations; of frames once the program calls it."
+        )
 
 
 # ------------------------------------------------------------------------------- recording

@@ -150,7 +150,8 @@ def _greeting(
     attached = f"Attached to process {target.pid} ({target.process.name})"
     if pipes.absence is None:
         before = (
-            f"{past.frames:,} frames of the {past.seconds:.1f} s before now are in its pipe"
+            f"its pipe still held the last {past.seconds:.1f} s, with {past.frames:,} "
+            + ("frame" if past.frames == 1 else "frames")
             if past.frames
             else "no frame has been told yet"
         )

@@ -1,0 +1,78 @@
+"""Running processes to put things into, in every CPython that is installed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mgtop.record.inject.interpreter import Interpreter, find_interpreter
+from mgtop.record.inject.pending_call import Done, nudge, schedule
+from mgtop.record.inject.probe import _apart
+from tests.record.attach.programs import until
+
+
+def _installed() -> list[str]:
+    found = glob.glob("/root/.pyenv/versions/3.*/bin/python3")
+    found += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    found.append("/usr/bin/python3")
+    return sorted({path for path in found if os.access(path, os.X_OK)})
+
+
+def _minor(path: str) -> int:
+    said = subprocess.run([path, "-V"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"3\.(\d+)", said)
+    return int(match[1]) if match else 0
+
+
+PYTHONS = [path for path in _installed() if 8 <= _minor(path) <= 13] or [sys.executable]
+"""CPython 3.8 to 3.13, all that this machine has."""
+
+
+@contextmanager
+def target(
+    code: str, *arguments: object, python: str = sys.executable, **options: object
+) -> Iterator[subprocess.Popen[str]]:
+    """A program that has printed its first line; killed at the end. Nothing of ours on its path."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env.update(options.pop("env", {}))  # type: ignore[call-overload]
+    process: subprocess.Popen[str] = subprocess.Popen(  # type: ignore[call-overload]
+        [python, "-u", "-c", code, *map(str, arguments)],
+        **{
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+            "env": env,
+            "cwd": "/",
+            **options,
+        },
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def put(pid: int, text: str, python: Interpreter | None = None) -> Done:
+    """Queue a text in a process."""
+    known = python or find_interpreter(pid)
+    return _apart(lambda: schedule(pid, known, text))
+
+
+def wake(pid: int) -> bool:
+    """Have its main thread look at what is queued, if it waits for a lock."""
+    return _apart(lambda: nudge(pid))
+
+
+def appeared(path: Path, count: int = 1) -> None:
+    """Wait for a file with so many lines."""
+    until(lambda: path.exists() and path.read_text().count("\n") >= count)
