@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import NamedTuple
 
 
@@ -62,47 +65,90 @@ class Bars:
 
 def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
     """``height`` rows, the uppermost first."""
-    steps = len(glyphs.fill) - 1
-    full = height * steps
-    columns = len(bars.high)
+    over = tuple(
+        bars.limit is not None and (height - 1 - row) / height * bars.top >= bars.limit
+        for row in range(height)
+    )
     target = _target_row(bars, height)
-    levels = [_level(value, bars.top, full) for value in bars.high]
-    if bars.part is None:
-        parts = levels
-    else:
-        parts = [
-            min(_level(part, bars.top, full), level)
-            for part, level in zip(bars.part, levels, strict=True)
-        ]
-    rows: list[list[Run]] = []
-    for row in range(height):
-        base = (height - 1 - row) * steps
-        is_over = bars.limit is not None and base / full * bars.top >= bars.limit
-        bar = "over" if is_over else "bar"
-        empty = (glyphs.target, "target") if row == target else (" ", "empty")
-        cells = [
-            _cell(
-                levels[column] - base,
-                parts[column] - base,
-                "tail" if column in bars.late else bar,
-                empty,
-                glyphs,
-            )
-            for column in range(columns)
-        ]
-        if row == 0:
-            for column, value in enumerate(bars.high):
-                if value is not None and value > bars.top:
-                    cells[column] = (glyphs.over, cells[column][1])
-        for band, flags in (("mark", bars.marked), ("tail", bars.flagged)):
-            for column in flags:
-                cells[column] = _flagged(cells[column], band, bars.show_flagged, glyphs)
-        rows.append(join(cells))
-    return rows
+    columns = _columns(_Shape(height, bars.top, over, target, bars.show_flagged, glyphs))
+    marks = [0] * len(bars.high)
+    for bit, at in ((LATE, bars.late), (MARKED, bars.marked), (FLAGGED, bars.flagged)):
+        for column in at:
+            marks[column] |= bit
+    parts = bars.high if bars.part is None else bars.part
+    drawn = map(columns.__getitem__, zip(bars.high, parts, marks, strict=True))
+    return columns.joined(list(zip(*drawn, strict=True)) or [()] * height)
 
 
 Cell = tuple[str, str]
 """A glyph and its band."""
+
+
+LATE, MARKED, FLAGGED = 1, 2, 4
+_SHAPES, _COLUMNS = 8, 1024
+
+
+class _Shape(NamedTuple):
+    """What all columns of a chart have in common."""
+
+    height: int
+    top: float
+    over: tuple[bool, ...]
+    """By row: whether bars there have the band ``over``."""
+    target_row: int | None
+    show_flagged: bool
+    glyphs: Glyphs
+
+
+class _Columns(dict[tuple[float | None, float | None, int], tuple[Cell, ...]]):
+    """The cells of columns, the uppermost first, by value, part and marks.
+
+    They are kept, since nearly all columns of a chart are as they were a moment ago.
+    """
+
+    def __init__(self, shape: _Shape) -> None:
+        super().__init__()
+        self._shape = shape
+        self._rows: list[tuple[Cell, ...]] = []
+        self._runs: list[list[Run]] = []
+
+    def __missing__(self, key: tuple[float | None, float | None, int]) -> tuple[Cell, ...]:
+        if len(self) >= _COLUMNS:
+            self.clear()
+        cells = self[key] = _column(self._shape, *key)
+        return cells
+
+    def joined(self, rows: list[tuple[Cell, ...]]) -> list[list[Run]]:
+        """Rows as runs; those that are as they were the last time are the same objects."""
+        before = zip_longest(self._rows[: len(rows)], self._runs[: len(rows)], rows)
+        self._runs = [runs if was == row else join(row) for was, runs, row in before]
+        self._rows = rows
+        return list(self._runs)
+
+
+@lru_cache(_SHAPES)
+def _columns(shape: _Shape) -> _Columns:
+    return _Columns(shape)
+
+
+def _column(shape: _Shape, value: float | None, part: float | None, marks: int) -> tuple[Cell, ...]:
+    height, glyphs = shape.height, shape.glyphs
+    steps = len(glyphs.fill) - 1
+    level = _level(value, shape.top, height * steps)
+    filled = min(_level(part, shape.top, height * steps), level)
+    cells: list[Cell] = []
+    for row in range(height):
+        base = (height - 1 - row) * steps
+        bar = "tail" if marks & LATE else "over" if shape.over[row] else "bar"
+        empty = (glyphs.target, "target") if row == shape.target_row else (" ", "empty")
+        cell = _cell(level - base, filled - base, bar, empty, glyphs)
+        if row == 0 and value is not None and value > shape.top:
+            cell = (glyphs.over, cell[1])
+        for band, bit in (("mark", MARKED), ("tail", FLAGGED)):
+            if marks & bit:
+                cell = _flagged(cell, band, shape.show_flagged, glyphs)
+        cells.append(cell)
+    return tuple(cells)
 
 
 def _cell(level: int, part: int, bar: str, empty: Cell, glyphs: Glyphs) -> Cell:
@@ -142,18 +188,12 @@ def _target_row(bars: Bars, height: int) -> int | None:
 
 def join(cells: Sequence[Cell]) -> list[Run]:
     """Cells into runs."""
-    runs: list[Run] = []
-    text: list[str] = []
-    band = ""
-    for glyph, its in cells:
-        if its != band and text:
-            runs.append(Run("".join(text), band))
-            text = []
-        band = its
-        text.append(glyph)
-    if text:
-        runs.append(Run("".join(text), band))
-    return runs
+    return [
+        Run("".join(map(_GLYPH, neighbours)), band) for band, neighbours in groupby(cells, _BAND)
+    ]
+
+
+_GLYPH, _BAND = itemgetter(0), itemgetter(1)
 
 
 def text_row(width: int, *parts: tuple[int, str, str], band: str = "empty") -> list[Run]:

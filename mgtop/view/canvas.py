@@ -74,42 +74,84 @@ class Canvas(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id)
         self._rows: list[list[Run]] = []
+        self._strips: dict[int, Strip] = {}
+        """Rows as Textual wants them, for :attr:`_strips_width`."""
+        self._strips_width = 0
         self._styles: dict[str, Style] = {}
         self.rows_drawn = 0
 
     def show(self, rows: list[list[Run]]) -> None:
         """Show these rows; those that are as before are left alone."""
         before, self._rows = self._rows, rows
-        width = self.size.width
-        regions = [
-            Region(0, y, width, 1)
+        changed = [
+            y
             for y in range(max(len(rows), len(before)))
             if y >= len(rows) or y >= len(before) or rows[y] != before[y]
         ]
-        self.rows_drawn += len(regions)
-        if regions:
-            self.refresh(*regions)
+        for y in changed:
+            self._strips.pop(y, None)
+        self.rows_drawn += len(changed)
+        if changed:
+            width = self.size.width
+            self.refresh(*(Region(0, y, width, height) for y, height in _blocks(changed)))
 
     def notify_style_update(self) -> None:
         """The theme has changed."""
         super().notify_style_update()
         self._styles.clear()
+        self._strips.clear()
 
     def text(self) -> str:
         """What is shown, without colours."""
         return "\n".join("".join(run.text for run in row) for row in self._rows)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of a region.
+
+        They are kept here: a canvas has no border, padding, tint or hatch, which Textual would
+        see to for each row.
+        """
+        strips = [self.render_line(y) for y in crop.line_range]
+        if crop.column_span == (0, self.size.width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
+
     def render_line(self, y: int) -> Strip:
         """One row."""
         width = self.size.width
-        if y >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
-        segments = [Segment(run.text, self._style(run.band)) for run in self._rows[y]]
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
+        if width != self._strips_width:
+            self._strips_width = width
+            self._strips.clear()
+        strip = self._strips.get(y)
+        if strip is None:
+            row = self._rows[y] if y < len(self._rows) else []
+            segments = [Segment(run.text, self._style(run.band)) for run in row]
+            strip = Strip(segments).adjust_cell_length(width, self._style("empty"))
+            self._strips[y] = strip
+        return strip
 
     def _style(self, band: str) -> Style:
         style = self._styles.get(band)
         if style is None:
             name = f"canvas--{band.replace('_', '-')}"
-            style = self._styles[band] = self.get_component_rich_style(name)
+            style = self._styles[band] = self._filtered(self.get_component_rich_style(name))
         return style
+
+    def _filtered(self, style: Style) -> Style:
+        """What Textual's filters make of a style: the terminal's own colours, or none at all."""
+        segments = [Segment(" ", style)]
+        for line_filter in self.get_line_filters():
+            segments = line_filter.apply(segments, self.background_colors[1])
+        return segments[0].style or style
+
+
+def _blocks(rows: list[int]) -> list[tuple[int, int]]:
+    """Ascending rows as blocks of neighbours: first row and number."""
+    blocks: list[tuple[int, int]] = []
+    for y in rows:
+        first, number = blocks[-1] if blocks else (y, 0)
+        if blocks and first + number == y:
+            blocks[-1] = (first, number + 1)
+        else:
+            blocks.append((y, 1))
+    return blocks

@@ -114,3 +114,41 @@ def test_a_peak_of_the_whole_shows_beside_a_small_part() -> None:
     bars = Bars([8.0, 4.0], top=16, part=[2.0, 3.0])
     assert picture(bars, 1) == ["▄▂"]
     assert bands(bars, 1) == [["rest", "bar"]]
+
+
+columns = st.lists(
+    st.tuples(
+        st.none() | st.sampled_from([0.0, 1.0, 4.0, 9.0, 16.0, 20.0]), st.sampled_from(range(8))
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(st.lists(columns, min_size=2, max_size=6), st.booleans())
+def test_drawing_anew_is_drawing_at_once(
+    pictures: list[list[tuple[float | None, int]]], show: bool
+) -> None:
+    """What is kept of a drawing for the next one must not show in it."""
+
+    def bars(cells: list[tuple[float | None, int]]) -> Bars:
+        at = [{n for n, (_, marks) in enumerate(cells) if marks & bit} for bit in (1, 2, 4)]
+        late, flagged, marked = at
+        return Bars(
+            [value for value, _ in cells],
+            top=16,
+            limit=8.0,
+            target=12.0,
+            late=late,
+            flagged=flagged,
+            marked=marked,
+            show_flagged=show,
+        )
+
+    in_turn = [draw(bars(cells), 3) for cells in pictures]
+    for cells, rows in zip(pictures, in_turn, strict=True):
+        each = [draw(bars([cell]), 3) for cell in cells]  # a column alone is a picture, too
+        for row in range(3):
+            assert [(g, run.band) for run in rows[row] for g in run.text] == [
+                (g, run.band) for column in each for run in column[row] for g in run.text
+            ]
