@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region
+from textual.theme import BUILTIN_THEMES
 
 from mgtop.charts import Run
 from mgtop.view.canvas import Canvas, _blocks
@@ -13,7 +14,7 @@ from mgtop.view.themes import ANSI, load_all
 
 class Shown(App[None]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return load_all()[0].variables
+        return {**BUILTIN_THEMES["ansi-dark"].variables, **load_all()[0].variables}
 
     def compose(self) -> ComposeResult:
         yield Canvas()
