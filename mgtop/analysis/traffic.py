@@ -58,6 +58,8 @@ class Traffic:
         self._log_speaks = False
         self._waits: dict[int, deque[r.Wait]] = {}
         self._names: dict[tuple[int, int], str] = {}
+        self._alone: Request | None = None
+        """The only request of the statistics that has intervals."""
         self._counted: list[Request] | None = None
         self._counted_at = (0, 0)
         self._first_frame: FirstFrame | None = None
@@ -141,7 +143,8 @@ class Traffic:
         if request.process_ordinal:
             self._look_back(request, frame.t_ns)
         if interval is not None and not (interval.warmup or request.left_out):
-            self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
+            if self._alone is not request:
+                self._count(request, frame, interval)
             count = request.totals.count
             if count > self.longest:
                 self.longest = count
@@ -231,6 +234,17 @@ class Traffic:
             self._best[proc, number] = request
         return request
 
+    def _count(self, request: Request, frame: r.FrameEmit, interval: Interval) -> None:
+        """Add an interval to the session's. While they are all of one request, they are its."""
+        if self.with_intervals == 0:
+            self._alone, self.totals = request, request.totals
+            return
+        if self._alone is not None:
+            self._alone, first = None, self.totals
+            self.totals = Totals()
+            self.totals.absorb(first)
+        self.totals.add(frame.t_ns, interval.duration_ns, frame.count, request.fps)
+
     def _leave_out(self, request: Request) -> None:
         """Say whether a request stays out of the statistics as a whole."""
         wanted = self._settings.warmup.requests
@@ -293,12 +307,14 @@ class Traffic:
         """Add up the intervals anew: requests have left the statistics."""
         self.turns += 1
         self.recounts += 1
-        self.totals = Totals()
-        counts = [0]
-        for request in self.counted():
-            self.totals.absorb(request.totals)
-            counts.append(request.totals.count)
-        self.longest, self.with_intervals = max(counts), sum(map(bool, counts))
+        counted = [request for request in self.counted() if request.totals.count]
+        self.with_intervals = len(counted)
+        self.longest = max((request.totals.count for request in counted), default=0)
+        self._alone = counted[0] if len(counted) == 1 else None
+        self.totals = Totals() if self._alone is None else self._alone.totals
+        if self._alone is None:
+            for request in counted:
+                self.totals.absorb(request.totals)
 
 
 def _first_frame(counted: Sequence[Request]) -> FirstFrame:
