@@ -11,7 +11,9 @@ nothing is drawn across it. A reading without a period (an event) holds only at 
 from __future__ import annotations
 
 from array import array
+from itertools import pairwise
 from math import isfinite, isnan, nan
+from typing import NamedTuple
 
 from mgtop.analysis.live import Series
 
@@ -87,6 +89,18 @@ class _Ring:
         return self.complete or self.oldest * self.width_ns <= t_ns
 
 
+class _Kept(NamedTuple):
+    """Columns as they were the last time, so that only those that changed are gathered again."""
+
+    begin_ns: int
+    step_ns: int
+    ring: _Ring
+    until_ns: int
+    """What came in the order of time since then changes nothing before this."""
+    low: list[float | None]
+    high: list[float | None]
+
+
 class _Channel:
     """One key."""
 
@@ -96,6 +110,9 @@ class _Channel:
         self.value = nan
         self.period_ns: int | None = None
         self.hold_ns = 0
+        self._kept: _Kept | None = None
+        self._late_ns: int | None = None
+        """The earliest time, before the newest reading, that changed since columns were kept."""
 
     def add(
         self, t_ns: int, value: float, period_ns: int | None, hold_ns: int | None = None
@@ -124,6 +141,8 @@ class _Channel:
             if hold_ns is None:
                 hold_ns = STALE_PERIODS * period_ns if period_ns else 0
             self.hold_ns = hold_ns
+        else:
+            self._changed(t_ns)
 
     def cover(self, begin_ns: int, end_ns: int, value: float) -> None:
         """Something lasted from ``begin_ns`` to ``end_ns``: all buckets under it show it."""
@@ -133,6 +152,44 @@ class _Channel:
             first = max(first, ring.oldest)
             if first <= last <= ring.newest:
                 ring.put(first, last, value)
+        self._changed(begin_ns)
+
+    def _changed(self, t_ns: int) -> None:
+        if self._late_ns is None or t_ns < self._late_ns:
+            self._late_ns = t_ns
+
+    def columns(
+        self, begin_ns: int, step_ns: int, n: int
+    ) -> tuple[list[float | None], list[float | None]]:
+        """Lowest and highest of ``n`` columns of ``step_ns`` each; there is a reading."""
+        ends = [begin_ns + step_ns * i for i in range(n + 1)]
+        ring = _ring_for(self, begin_ns, ends[1])
+        low: list[float | None] = []
+        high: list[float | None] = []
+        if ring is not _ring_for(self, ends[-2], ends[-1]) or not ring.holds(begin_ns):
+            for begin, end in pairwise(ends):
+                lowest, highest = _column(self, _ring_for(self, begin, end), begin, end)
+                low.append(lowest)
+                high.append(highest)
+            return low, high
+        kept = self._kept
+        if kept is not None and kept.step_ns == step_ns and kept.ring is ring:
+            ahead, rest = divmod(begin_ns - kept.begin_ns, step_ns)
+            if rest == 0 and ahead >= 0:
+                until_ns = kept.until_ns
+                if self._late_ns is not None:
+                    until_ns = min(until_ns, self._late_ns)
+                # The bucket of that time began up to its width before.
+                number = min(n, max(0, (until_ns - ring.width_ns - begin_ns) // step_ns))
+                low, high = kept.low[ahead : ahead + number], kept.high[ahead : ahead + number]
+        for begin, end in pairwise(ends[len(low) :]):
+            lowest, highest = _column(self, ring, begin, end)
+            low.append(lowest)
+            high.append(highest)
+        assert self.t_ns is not None
+        self._kept = _Kept(begin_ns, step_ns, ring, self.t_ns, low, high)
+        self._late_ns = None
+        return list(low), list(high)
 
 
 class Store:
@@ -206,10 +263,14 @@ class Store:
         period_ns: int | None = None
         if channel is not None and channel.t_ns is not None:
             period_ns = channel.period_ns
-            for i in range(n):
-                begin = begin_ns + (end_ns - begin_ns) * i // n
-                end = begin_ns + (end_ns - begin_ns) * (i + 1) // n
-                low[i], high[i] = _column(channel, begin, end)
+            if n and (end_ns - begin_ns) % n == 0 and end_ns > begin_ns:
+                low, high = channel.columns(begin_ns, (end_ns - begin_ns) // n, n)
+            else:
+                for i in range(n):
+                    begin = begin_ns + (end_ns - begin_ns) * i // n
+                    end = begin_ns + (end_ns - begin_ns) * (i + 1) // n
+                    ring = _ring_for(channel, begin, end)
+                    low[i], high[i] = _column(channel, ring, begin, end)
             last, at_ns = _newest(channel, end_ns)
             if at_ns is not None:
                 seen_ns = end_ns if seen_ns is None else min(seen_ns, end_ns)
@@ -229,9 +290,10 @@ class Store:
         )
 
 
-def _column(channel: _Channel, begin_ns: int, end_ns: int) -> tuple[float | None, float | None]:
+def _column(
+    channel: _Channel, ring: _Ring, begin_ns: int, end_ns: int
+) -> tuple[float | None, float | None]:
     low, high = nan, nan
-    ring = _ring_for(channel, begin_ns, end_ns)
     width = ring.width_ns
     if width <= end_ns - begin_ns:
         first, last = -(-begin_ns // width), -(-end_ns // width) - 1
