@@ -73,6 +73,7 @@ class Channels:
             r.GpuState: lambda record: self._gpu(record).state.add(record.t_ns, record),
             r.GpuThrottle: lambda record: self._gpu(record).throttle.add(record.t_ns, record),
             r.HostThread: self.host.thread,
+            r.HostCpu: lambda record: self.host.cpu.add(record.t_ns, record),
             r.Cgroup: lambda record: self.host.cgroup.add(record.t_ns, record),
             r.Pressure: lambda record: self.host.pressure.add(record.t_ns, record),
             r.ObserverCall: lambda record: self.host.observer_calls.add(record.t_ns, record),

@@ -7,10 +7,11 @@ from itertools import pairwise
 from statistics import median_low
 
 from mgtop.analysis.recent import Recent
-from mgtop.wire.records import Cgroup, HostThread, ObserverCall, Pressure
+from mgtop.wire.records import Cgroup, HostCpu, HostThread, ObserverCall, Pressure
 
 KEEP_NS = 600_000_000_000
 MOST_THREADS = 256
+USUAL_READINGS = 240
 
 
 class HostLog:
@@ -19,6 +20,7 @@ class HostLog:
     def __init__(self) -> None:
         self.threads: dict[tuple[int, int], Recent[HostThread]] = {}
         self.cgroup: Recent[Cgroup] = Recent(4_096, KEEP_NS)
+        self.cpu: Recent[HostCpu] = Recent(4_096, KEEP_NS)
         self.pressure: Recent[Pressure] = Recent(4_096, KEEP_NS)
         self.observer_calls: Recent[ObserverCall] = Recent(4_096, KEEP_NS)
 
@@ -32,6 +34,24 @@ class HostLog:
             log = Recent(600, KEEP_NS)
         self.threads[key] = log  # now the youngest
         log.add(record.t_ns, record)
+
+    def stolen_ns(self, begin_ns: int, end_ns: int) -> tuple[float, int] | None:
+        """Steal time beyond the usual around [begin, end], and the time between its readings.
+
+        An upper bound: the readings enclose the interval, and any core's steal counts. None: no
+        readings, or the machine does not tell.
+        """
+        before, after = self.cpu.at(begin_ns), self.cpu.after(end_ns)
+        if before is None or after is None or before.steal_ns is None or after.steal_ns is None:
+            return None
+        period = after.t_ns - before.t_ns
+        rates = [
+            (b.steal_ns - a.steal_ns) / (b.t_ns - a.t_ns)
+            for a, b in pairwise(list(self.cpu)[-USUAL_READINGS:])
+            if a.steal_ns is not None and b.steal_ns is not None and b.t_ns > a.t_ns
+        ]
+        usual = median_low(rates) if rates else 0.0
+        return after.steal_ns - before.steal_ns - usual * period, period
 
     def others_delay_ns(
         self, pid: int, but: Container[int], begin_ns: int, end_ns: int

@@ -447,7 +447,8 @@ class HostCpu(Record, frozen=True, tag=64):
     """CPU of the machine and of the target's process tree.
 
     ``busy_ns``, ``idle_ns``: all cores, cumulative. ``tree_cpu_ns``: the tree, cumulative,
-    dead members included. ``quota_cores``: cgroup quota (None: none).
+    dead members included. ``quota_cores``: cgroup quota (None: none). ``steal_ns``: time for which
+    the host of this virtual machine gave its cores to others, cumulative, all cores.
     """
 
     cores: int
@@ -457,6 +458,7 @@ class HostCpu(Record, frozen=True, tag=64):
     processes: int
     threads: int
     quota_cores: float | None = None
+    steal_ns: int | None = None
 
 
 class HostMemory(Record, frozen=True, tag=65):

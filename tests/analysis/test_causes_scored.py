@@ -331,3 +331,51 @@ class TestStopped:
         assert bench.channels().process(PROC).stopped(bench.now - MS, bench.now + MS) == [
             (bench.now, bench.now + MS)
         ]
+
+
+class TestSteal:
+    """The hypervisor gave the core to somebody else: the thread ran, and yet stood still."""
+
+    @staticmethod
+    def judged(stolen_ms: float, *, usual_ms: float = 0, in_step: bool = True) -> Answer:
+        bench = Bench()
+        steal = 0.0
+        for i in range(26):
+            bench.add(r.HostCpu(bench.now, 2, 0, 0, None, 1, 1, steal_ns=int(steal * MS)))
+            if i == 20:
+                steal += stolen_ms
+            steal += usual_ms
+
+            def stands(late: bool = i == 20) -> None:
+                bench.sleep(100 if late else 0)
+
+            if in_step:
+                bench.frame(forward=stands)
+            else:
+                bench.frame(before=stands)
+        bench.add(r.HostCpu(bench.now, 2, 0, 0, None, 1, 1, steal_ns=int(steal * MS)))
+        return bench.judge(20)
+
+    def test_inside_a_step(self) -> None:
+        found = self.judged(100)
+        assert found.names == ["cpu_contention"]
+        assert found.share("cpu_contention").bound == "upper"
+        assert found.evidence("cpu_contention").source == "steal time"
+
+    def test_between_spans(self) -> None:
+        assert self.judged(100, in_step=False).names == ["cpu_contention"]
+
+    def test_only_as_much_as_was_stolen(self) -> None:
+        found = self.judged(30)
+        assert found.names == ["blocked", "cpu_contention"]
+        assert 25 <= found.ms("cpu_contention") <= 35
+
+    def test_what_is_always_stolen_explains_nothing(self) -> None:
+        assert self.judged(5, usual_ms=30).names == ["blocked"]
+
+    def test_machines_that_do_not_tell(self) -> None:
+        bench = Bench()
+        for i in range(26):
+            bench.add(r.HostCpu(bench.now, 2, 0, 0, None, 1, 1))
+            bench.frame(before=lambda late=i == 20: bench.sleep(100 if late else 0))
+        assert bench.judge(20).names == ["blocked"]

@@ -4,10 +4,13 @@ The kernel counts the time for which a thread was ready and had no core (run-que
 a throttled cgroup shows there too. Major faults stop a thread until a page is read from
 disk: they are counted, not timed, and bounded by what a read can cost. On the CPU a step may
 also wait for worker threads, as it then usually does for a moment; their delay is read from
-outside, and is a bound.
+outside, and is a bound. In a virtual machine the host can take the core itself away (steal
+time): the thread then seems to stand still, which is bounded by what was stolen around it.
 """
 
 from __future__ import annotations
+
+import msgspec
 
 from mgtop.analysis.channels import Channels
 from mgtop.analysis.evidence import Claim, Finding, TailWindow, matters
@@ -35,34 +38,46 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
     """Run-queue delay beyond the usual; then faults, worker threads and throttling."""
     profile = channels.profile(window)
     delay, beyond = profile.get("delay"), profile.beyond("delay")
-    claims: list[Claim] = []
-    if beyond is not None and matters(beyond, window):
-        claims.append(Claim(beyond))
     faults = profile.beyond("faults") or 0.0
-    faulted = faults >= 1 and matters(faults * FAULT_NS, window)
-    if faulted:
-        claims.append(Claim(faults * FAULT_NS, "upper", ("off",)))
     workers = _workers(window, channels, profile)
-    if workers is not None and matters(workers, window):
-        claims.append(Claim(workers, "upper", ("off", "off_compute")))
-    if claims and not faulted:
-        most = max(delay or 0.0, workers or 0.0)
-        return _timed(most, "schedstat", tuple(claims))
-    if claims:
-        return Finding(
-            state="present",
-            value=profile.get("faults"),
-            unit="major faults",
-            source="rusage",
-            claims=tuple(claims),
-        )
+    stolen, period = channels.host.stolen_ns(window.begin_ns, window.end_ns) or (None, None)
+    found = [
+        (Claim(beyond or 0.0), _timed(delay, "schedstat")),
+        (
+            Claim(faults * FAULT_NS, "upper", ("off",)),
+            Finding(
+                state="present",
+                value=profile.get("faults"),
+                unit="major faults",
+                source="rusage",
+            ),
+        ),
+        (Claim(workers or 0.0, "upper", ("off", "off_compute")), _timed(workers, "schedstat")),
+        (Claim(stolen or 0.0, "upper", ("off",)), _timed(stolen, "steal time", period)),
+    ]
+    found = [(claim, finding) for claim, finding in found if matters(claim.ns, window)]
+    if found:
+        off = profile.off_beyond()
+        # The row shows what explains most; bounds of what waited no longer than it did.
+        _, most = max(found, key=lambda item: _at_most(item[0], off))
+        return msgspec.structs.replace(most, claims=tuple(claim for claim, _ in found))
     if beyond is not None:
         return Finding(state="absent", value=(delay or 0) / 1e6, unit="ms", source="schedstat")
     return _throttled(window, channels)
 
 
-def _timed(ns: float, source: str, claims: tuple[Claim, ...]) -> Finding:
-    return Finding(state="present", value=ns / 1e6, unit="ms", source=source, claims=claims)
+def _timed(ns: float | None, source: str, period_ns: int | None = None) -> Finding:
+    return Finding(
+        state="present",
+        value=(ns or 0.0) / 1e6,
+        unit="ms",
+        source=source,
+        period_ns=period_ns,
+    )
+
+
+def _at_most(claim: Claim, off_ns: float | None) -> float:
+    return min(claim.ns, off_ns) if claim.within and off_ns is not None else claim.ns
 
 
 def _workers(window: TailWindow, channels: Channels, profile: Profile) -> float | None:

@@ -70,6 +70,7 @@ class HostSampler(Sampler):
                 processes=len(self._tree.members),
                 threads=self._threads,
                 quota_cores=self._quota,
+                steal_ns=system.steal_ns,
             )
         ]
 

@@ -13,6 +13,7 @@ class SystemCpu(NamedTuple):
 
     busy_ns: int
     idle_ns: int
+    steal_ns: int
 
 
 class SystemMemory(NamedTuple):
@@ -26,7 +27,8 @@ class SystemMemory(NamedTuple):
 def system_cpu() -> SystemCpu:
     """Busy and idle time of all cores; waiting for a disk counts as idle.
 
-    Steal is busy: somebody used the core. Guest time is already inside user time.
+    Steal (the host of a virtual machine gave the core to another) is busy: somebody used it.
+    Guest time is already inside user time.
 
     Raises:
         OSError, ValueError, IndexError: ``/proc/stat`` cannot be read.
@@ -34,7 +36,7 @@ def system_cpu() -> SystemCpu:
     with open("/proc/stat", "rb") as file:
         user, nice, system, idle, wait, irq, softirq, steal = map(int, file.readline().split()[1:9])
     busy = user + nice + system + irq + softirq + steal
-    return SystemCpu(busy * _TICK_NS, (idle + wait) * _TICK_NS)
+    return SystemCpu(busy * _TICK_NS, (idle + wait) * _TICK_NS, steal * _TICK_NS)
 
 
 def system_memory() -> SystemMemory:
