@@ -10,7 +10,7 @@ from benchmarks.truth.outside import OUTSIDE
 
 SINGLE = (
     "stall", "stall_in_step", "lock", "supply", "late_decode", "gc", "compute", "output",
-    "output_wait", "queue", "compile", "untold",
+    "output_wait", "queue", "compile", "untold", "other_span",
 )  # fmt: skip
 PAIRS = (
     "stall+gc", "supply+compute", "gc+output", "queue+compute", "compute+output_wait",

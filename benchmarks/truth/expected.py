@@ -21,6 +21,7 @@ CAUSES = {
     "queue": "queue",
     "compile": "compile",
     "untold": UNEXPLAINED,
+    "other_span": UNEXPLAINED,
     "cpu": "supply",  # the demo's name
     "hog": "cpu_contention",
     "quota": "cpu_contention",
@@ -38,8 +39,8 @@ CAUSES = {
     "oom": "oom",
     "neighbour": "neighbour",
 }
-"""The one right cause of each fault where a program has spans. ``untold`` is work in no span:
-no channel sees it. A stopped process is blocked: it neither runs nor wants to."""
+"""The one right cause of each fault where a program has spans. ``untold`` and ``other_span`` are
+work in no span, and in one whose name says nothing: no channel sees it. A stopped process is blocked: it neither runs nor wants to."""
 
 WHOLE_PROCESS = frozenset({"gc", "compile"})
 """Faults that hold up every thread of the process, not only the one that they struck: both keep

@@ -26,12 +26,13 @@ FAULTS = (
     "queue",
     "compile",
     "untold",
+    "other_span",
 )
 """``stall``, ``stall_in_step``: a sleep between spans, and inside ``forward``. ``lock``: another
 thread really holds one. ``supply``: more work in ``resize``. ``late_decode``: the prefetching
 thread decodes for longer. ``output``, ``output_wait``: more work in ``encode``, waiting in
-``write``. ``queue``: the prefetching thread pauses. ``untold``: work in no span at all, which
-no channel sees."""
+``write``. ``queue``: the prefetching thread pauses. ``untold``, ``other_span``: work in no span
+at all, and in one whose name says nothing to mgtop; no channel sees it."""
 
 
 class Work:

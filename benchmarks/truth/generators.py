@@ -103,6 +103,9 @@ class Stream:
         self._strike("stall", emit, sleep)
         self._strike("lock", emit, self.holder.acquire, self.holder.prepare)
         self._strike("untold", emit, work.until)
+        if "other_span" in self.plan.at(emit):
+            with self._span(request, "shuffle"):
+                self._strike("other_span", emit, work.until)
         with self._span(request, "resize"):
             work.run(RESIZE * interval)
             self._strike("supply", emit, work.until)

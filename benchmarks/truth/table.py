@@ -1,8 +1,14 @@
-"""Results as text: the tables that stand in docs/causes-scored.md."""
+"""Results as text: the tables that stand in docs/causes-scored.md.
+
+Usage: python -m benchmarks.truth.table RESULT.json
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 GOALS = (
@@ -84,3 +90,7 @@ def matrix(named: Mapping[str, Mapping[str, int]]) -> list[str]:
         cells = [str(row[name]) if name in row else "" for name in names]
         lines.append(f"| `{fault}` | " + " | ".join(cells) + " |")
     return lines
+
+
+if __name__ == "__main__":
+    print(render(json.loads(Path(sys.argv[1]).read_text())))
