@@ -40,7 +40,8 @@ CAUSES = {
     "neighbour": "neighbour",
 }
 """The one right cause of each fault where a program has spans. ``untold`` and ``other_span`` are
-work in no span, and in one whose name says nothing: no channel sees it. A stopped process is blocked: it neither runs nor wants to."""
+work in no span, and in one whose name says nothing: no channel sees it. A stopped process is
+blocked: it neither runs nor wants to."""
 
 WHOLE_PROCESS = frozenset({"gc", "compile"})
 """Faults that hold up every thread of the process, not only the one that they struck: both keep

@@ -72,7 +72,7 @@ def bytes_in(fifo: Path) -> int:
         os.close(fd)
 
 
-def until(condition: Callable[[], Found], seconds: float = 8) -> Found:
+def until(condition: Callable[[], Found], seconds: float = 30) -> Found:
     """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
