@@ -32,8 +32,8 @@ PyTorch limit (set by user-supplied memory fraction)
     ("text", "amounts"),
     [
         (  # 2018
-            ("RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total "
-            "capacity; 8.50 MiB already allocated; 9.28 GiB free; 4.50 MiB cached)"),
+            ("RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB "
+            "total capacity; 8.50 MiB already allocated; 9.28 GiB free; 4.50 MiB cached)"),
             {"requested": 12.5 * MIB, "total": 10.92 * GIB, "allocated": 8.5 * MIB,
              "free": 9.28 * GIB, "reserved": 4.5 * MIB},
         ),
@@ -50,8 +50,8 @@ PyTorch limit (set by user-supplied memory fraction)
             {"requested": 2 * GIB, "total": 23.65 * GIB, "free": 1.2 * GIB},
         ),
         (  # later ones, with everything that they may say
-            ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 KiB. GPU 0 has a "
-            "total capacity of 79.11 GiB of which 3.00 MiB is free. Process 11 has 5.00 GiB memory "
+            ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 KiB. GPU 0 has "
+            "a total capacity of 79.11 GiB of which 3.00 MiB is free. Process 11 has 5.00 GiB memory "
             "in use. Process 12 has 1.00 GiB memory in use. Including non-PyTorch memory, this "
             "process has 17.00 GiB memory in use. 20.00 GiB allowed; Of the allocated memory 15.00 "
             "GiB is allocated by PyTorch, with 100.00 MiB allocated in private pools (e.g., CUDA "
