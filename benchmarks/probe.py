@@ -13,7 +13,6 @@ threads*: beside two threads of pure Python, which want the GIL. A process reads
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import logging
 import mmap
 import os
@@ -128,10 +127,15 @@ def logging_way(path: Path) -> Way:
 
 
 def opentelemetry_way() -> Way | None:
-    if importlib.util.find_spec("opentelemetry.sdk") is None:
+    try:
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import (
+            BatchSpanProcessor,
+            SpanExporter,
+            SpanExportResult,
+        )
+    except ImportError:
         return None
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
     class Nowhere(SpanExporter):
         def export(self, spans: object) -> SpanExportResult:

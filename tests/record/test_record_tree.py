@@ -18,10 +18,11 @@ from mgtop.record.host.system import system_cpu, system_memory
 from mgtop.wire.records import pid_of
 
 BURN = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
+CHILD = "import os\nprint(os.getpid(), flush=True)\ninput()\n"
+"""It says itself that it is there: for a moment a new process has no environment to be read."""
 FAMILY = (
     "import subprocess, sys\n"
-    "p = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
-    "print(p.pid, flush=True)\n"
+    f"p = subprocess.Popen([sys.executable, '-c', {CHILD!r}], stdin=subprocess.PIPE)\n"
     "input()\n"
     "p.communicate(b'\\n')\n"
 )
