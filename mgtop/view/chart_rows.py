@@ -20,6 +20,7 @@ def chart_rows(
     view: LiveView,
     window: Window,
     charts: Sequence[Chart],
+    titles: Sequence[list[Run]],
     heights: Sequence[int],
     glyphs: Glyphs,
     selected: TailMark | None,
@@ -27,8 +28,8 @@ def chart_rows(
     """Flags, then each chart's title and bars, then the axis."""
     width = window.width
     rows: Rows = [_flag_row(view, window, selected)]
-    for chart, height in zip(charts, heights, strict=True):
-        rows.append(_title_row(chart, width))
+    for chart, title, height in zip(charts, titles, heights, strict=True):
+        rows.append(title)
         if height and chart.bars is not None:
             rows += draw(chart.bars, height, glyphs)
         elif height:
@@ -78,7 +79,8 @@ def _flag_row(view: LiveView, window: Window, selected: TailMark | None) -> list
     return text_row(window.width, *parts)
 
 
-def _title_row(chart: Chart, width: int) -> list[Run]:
+def title_row(chart: Chart, width: int) -> list[Run]:
+    """The line above a chart: what it shows, and its figures."""
     title = f" {chart.title}  "
     left = width - len(title)
     figures = "  ".join(chart.figures)

@@ -66,6 +66,23 @@ def age(age_ns: int | None) -> str:
     return clock(age_ns)
 
 
+def age_if_late(age_ns: int | None, usual_ms: float | None) -> str:
+    """The age of something that comes all the time, told apart only where it is late.
+
+    Up to twice the ``usual_ms`` between two of them it is ``<0.2 s`` or the like, in six cells
+    or more: digits that jump with each one say nothing.
+    """
+    if age_ns is None:
+        return NOT_KNOWN
+    usual_s = 2 * (usual_ms or 0.0) / 1e3
+    bound_s = next((bound for bound in _AGES_S if bound >= usual_s), None)
+    late = bound_s is None or age_ns >= bound_s * 1e9
+    return (age(age_ns) if late else f"<{bound_s:g} s").rjust(6)
+
+
+_AGES_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0)
+
+
 def fit(text: str, width: int) -> str:
     """Exactly ``width`` cells of a terminal; a cut text ends in ``…``."""
     if width <= 0:

@@ -13,7 +13,7 @@ from mgtop.analysis.live import LiveView, TailMark
 from mgtop.analysis.summary import Tail
 from mgtop.charts import Run, text_row
 from mgtop.charts.axis import clock
-from mgtop.view.figures import age, clean, fit, ms, number
+from mgtop.view.figures import age, age_if_late, clean, fit, ms, number
 
 Rows = list[list[Run]]
 Piece = tuple[str, str]
@@ -50,15 +50,14 @@ class Status:
     """Something just done, as "marked": it takes the place of the keys for a while."""
 
 
-def header_rows(view: LiveView, status: Status, width: int, height: int) -> Rows:
-    """Run and state; command and parameters; the verdict, on as many lines as are left."""
-    rows = [_state_row(view, status, width)]
-    if height >= 3:
-        rows.append(_target_row(view, width))
+def header_rows(view: LiveView, width: int, height: int) -> Rows:
+    """Below :func:`state_row`: command and parameters, and the verdict on the lines left."""
+    rows = [_target_row(view, width)] if height >= 2 else []
     return rows + _verdict_rows(view, width, height - len(rows))
 
 
-def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
+def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
+    """The first line: run, state, and what the screen itself has to say."""
     summary = view.summary
     state = view.state.upper()
     if view.state == "stalled":
@@ -79,9 +78,10 @@ def _state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     if view.state == "ended":
         pieces.append((_exit(view), "bad" if summary.target.exit_code else "dim"))
     elif view.last_frame_age_ns is not None and view.state != "stalled":
-        pieces.append((f"  frame {age(view.last_frame_age_ns)} ago", "dim"))
+        last = age_if_late(view.last_frame_age_ns, summary.interval_ms.p50)
+        pieces.append((f"  frame {last} ago", "dim"))
     if status.behind_ns is not None:
-        pieces.append((f"  ◀ {age(status.behind_ns)} back", "warn"))
+        pieces.append((f"  ◂ {clock(status.behind_ns)} back", "warn"))
     lost = summary.losses.events_dropped
     if lost:
         pieces.append((f"  {lost} EVENTS LOST", "bad"))
@@ -129,7 +129,7 @@ def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
     lines = textwrap.wrap(text, width - 3)
     if len(lines) > height:
         lines = [*lines[: height - 1], lines[height - 1][: width - 4] + "…"]
-    rows = [line(width, [("   " if n else " ▶ ", band), (t, band)]) for n, t in enumerate(lines)]
+    rows = [line(width, [("   " if n else " ▸ ", band), (t, band)]) for n, t in enumerate(lines)]
     return rows + [text_row(width) for _ in range(height - len(rows))]
 
 
@@ -282,7 +282,7 @@ def tiny_rows(view: LiveView, width: int, height: int) -> Rows:
     interval = view.summary.interval_ms
     texts: Sequence[Piece] = (
         (view.state, STATE_BANDS[view.state]),
-        (f"last {age(view.last_frame_age_ns)}", "text"),
+        (f"last {age_if_late(view.last_frame_age_ns, interval.p50)}", "text"),
         (f"P50 {ms(interval.p50)} ms", "text"),
         (f"max {ms(interval.max)} ms", "text"),
         (f"late {view.summary.tails.count}", "tail"),

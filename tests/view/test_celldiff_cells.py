@@ -11,7 +11,7 @@ from rich.cells import get_character_cell_size
 from mgtop.charts import ASCII, BLOCKS
 from mgtop.view.celldiff.cells import NARROW, SECOND_HALF, WIDE, take_apart
 
-EMOJI_OF_TEXT = "©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌚⌛⏩▪▫▶◀◻◼◽◾☀☁★♀♂✂✔✖❚❤➕⭐🇩🏽"
+EMOJI_OF_TEXT = "©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌚⌛⏩▪▫▶◀◻◼◽◾☀☁★♀♂✂✔✖❤➕⭐🇩🏽"
 """Drawn one or two cells wide, depending on terminal and font."""
 
 

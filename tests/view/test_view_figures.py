@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from mgtop.view.figures import age, clean, fit, gib, ms, number, percent
+from mgtop.view.figures import age, age_if_late, clean, fit, gib, ms, number, percent
 from mgtop.view.screens.dialogs import parse_time
 
 S = 1_000_000_000
@@ -29,6 +29,28 @@ def test_milliseconds(value: float, shown: str) -> None:
 )
 def test_ages(age_ns: int, shown: str) -> None:
     assert age(age_ns) == shown
+
+
+@pytest.mark.parametrize(
+    ("age_ns", "usual_ms", "shown"),
+    [
+        (12_000_000, 62.5, "<0.2 s"),
+        (199_000_000, 62.5, "<0.2 s"),
+        (200_000_000, 62.5, "200 ms"),
+        (2_345_000_000, 62.5, " 2.3 s"),
+        (40_000_000, None, "<0.1 s"),
+        (140_000_000, None, "140 ms"),
+        (700_000_000, 250.0, "700 ms"),
+        (400_000_000, 250.0, "<0.5 s"),
+        (1_500_000_000, 1_200.0, "  <5 s"),
+        (90 * S, 45_000.0, "90.0 s"),
+        (None, 62.5, "n/a"),
+    ],
+)
+def test_the_age_of_what_comes_all_the_time_is_told_where_it_is_late(
+    age_ns: int | None, usual_ms: float | None, shown: str
+) -> None:
+    assert age_if_late(age_ns, usual_ms) == shown
 
 
 @given(st.text(max_size=80), st.integers(0, 60))

@@ -12,7 +12,7 @@ from view_pictures import MS, START, SUMMARY, S, live_view
 
 from mgtop.analysis.summary import Losses, Quantiles, SessionInfo, Summary, TargetInfo
 from mgtop.charts import BLOCKS, Run
-from mgtop.view.chart_rows import chart_rows, flags_of
+from mgtop.view.chart_rows import chart_rows, flags_of, title_row
 from mgtop.view.layout import lay_out
 from mgtop.view.panels import charts_of
 from mgtop.view.text_rows import (
@@ -21,6 +21,7 @@ from mgtop.view.text_rows import (
     header_rows,
     key_row,
     readout_rows,
+    state_row,
     tail_rows,
     tiny_rows,
 )
@@ -39,12 +40,18 @@ def with_summary(**changes: Any) -> Any:
 
 
 def header(view: Any, status: Status = RECORDING, width: int = 100) -> str:
-    return "\n".join(text(header_rows(view, status, width, 4)))
+    rows = [state_row(view, status, width), *header_rows(view, width, 3)]
+    return "\n".join(text(rows))
+
+
+def rows_of(view: Any, flagged: frozenset[int] = frozenset(), width: int = 120) -> list[list[Run]]:
+    drawn = charts_of(view, width, flagged)
+    titles = [title_row(chart, width) for chart in drawn]
+    return chart_rows(view, WINDOW, drawn, titles, [3, 2, 2, 2], BLOCKS, None)
 
 
 def charts(view: Any, width: int = 120) -> list[str]:
-    drawn = charts_of(view, width, frozenset(flags_of(view, WINDOW)))
-    return text(chart_rows(view, WINDOW, drawn, [3, 2, 2, 2], BLOCKS, None))
+    return text(rows_of(view, frozenset(flags_of(view, WINDOW)), width))
 
 
 # ------------------------------------------------------------------------------- header
@@ -52,10 +59,10 @@ def charts(view: Any, width: int = 120) -> list[str]:
 
 def test_the_header_says_what_runs_and_how() -> None:
     shown = header(live_view())
-    for part in ("stormlight", "STEADY", "0:47", "● rec", "frame 40 ms ago", "steps=16"):
+    for part in ("stormlight", "STEADY", "0:47", "● rec", "frame <0.2 s ago", "steps=16"):
         assert part in shown
     assert "python infer.py --steps 16" in shown
-    assert "▶ Steady rhythm with occasional stalls: mostly gc." in shown
+    assert "▸ Steady rhythm with occasional stalls: mostly gc." in shown
     assert "LOST" not in shown
 
 
@@ -110,7 +117,7 @@ def test_rows_have_the_width_of_the_screen(name: str, width: int) -> None:
     from rich.cells import cell_len
 
     view = with_summary(session=SessionInfo(name=name, params={"prompt": name}))
-    for row in text(header_rows(view, RECORDING, width, 4)):
+    for row in header(view, RECORDING, width).split("\n"):
         assert cell_len(row) == width
 
 
@@ -184,7 +191,7 @@ def test_a_process_whose_memory_is_not_told_is_not_zero() -> None:
 def test_late_frames_stand_in_one_line_through_all_charts() -> None:
     view = live_view()
     flagged = frozenset(flags_of(view, WINDOW))
-    rows = chart_rows(view, WINDOW, charts_of(view, 120, flagged), [3, 2, 2, 2], BLOCKS, None)
+    rows = rows_of(view, flagged)
     flags = text(rows)[0]
     columns = {letter: flags.index(letter) for letter in "G?S!"}
     assert columns == {"G": 22, "?": 49, "S": 76, "!": 92}  # 11.2 s, 24.7 s, 38.4 s, 46.3 s
@@ -197,7 +204,7 @@ def test_late_frames_stand_in_one_line_through_all_charts() -> None:
 
 def test_nothing_is_drawn_where_no_time_has_been_yet() -> None:
     early = live_view(end_ns=START + 30 * S, columns=60)
-    rows = text(chart_rows(early, WINDOW, charts_of(early, 120), [3, 2, 2, 2], BLOCKS, None))
+    rows = text(rows_of(early))
     bars = [row[61:] for row in rows[1:-1] if not row.startswith((" i", " G", " C"))]
     assert set("".join(bars)) <= {" ", "┄"}
 

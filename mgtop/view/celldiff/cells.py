@@ -29,7 +29,7 @@ NARROW = re.compile(
     "[ -~\xa0-\xa8\xaa-\xac\xaf-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038c"
     "\u038e-\u03a1\u03a3-\u0482\u048a-\u052f"
     "\u2010-\u2027\u2030-\u203b\u203d-\u2048\u2190-\u2193\u21d0-\u21ff\u2200-\u22ff"
-    "\u2500-\u25a9\u25ac-\u25b5\u25b7-\u25bf\u25c1-\u25fa\u2800-\u28ff]+"
+    "\u2500-\u25a9\u25ac-\u25b5\u25b7-\u25bf\u25c1-\u25fa\u275a\u2800-\u28ff]+"
 )
 """Characters that every terminal draws one cell wide."""
 WIDE = re.compile(

@@ -16,17 +16,19 @@ from mgtop.charts import ASCII, BLOCKS, steps, window_end
 from mgtop.charts.bars import Run
 from mgtop.view.bindings import LIVE_KEYS, footer
 from mgtop.view.canvas import Canvas
-from mgtop.view.chart_rows import chart_rows, flags_of, late_columns, marked_columns
+from mgtop.view.chart_rows import chart_rows, flags_of, late_columns, marked_columns, title_row
 from mgtop.view.feed import Feed
-from mgtop.view.layout import SMALLEST_HEIGHT, SMALLEST_WIDTH, lay_out
+from mgtop.view.layout import SMALLEST_HEIGHT, SMALLEST_WIDTH, Layout, lay_out
 from mgtop.view.pace import Pace
-from mgtop.view.panels import charts_of
+from mgtop.view.panels import Chart, charts_of
+from mgtop.view.steady import Steady
 from mgtop.view.text_rows import (
     Status,
     detail_rows,
     header_rows,
     key_row,
     readout_rows,
+    state_row,
     tail_rows,
     tiny_rows,
 )
@@ -72,6 +74,7 @@ class LiveScreen(Screen[None]):
         """End of the window, where it does not follow the time."""
         self._frozen: LiveView | None = None
         """The picture of the moment of pausing."""
+        self._held: Steady[tuple[list[list[Run]], ...]] = Steady()
         self._drawn: object = None
         self._draw_at = 0.0
         self._message = ""
@@ -191,15 +194,36 @@ class LiveScreen(Screen[None]):
             height, [chart.bars is not None for chart in charts], self.selected is not None
         )
         status = self._status()
-        rows = header_rows(view, status, width, layout.header)
-        rows += chart_rows(view, window, charts, layout.charts, self._glyphs, self.selected)
-        rows += readout_rows(view, width, layout.readouts)
+        header, titles, readouts = self._figures(view, charts, layout, width)
+        rows = [state_row(view, status, width), *header]
+        rows += chart_rows(view, window, charts, titles, layout.charts, self._glyphs, self.selected)
+        rows += readouts
         self._page_top = len(rows) + 1
         tails, self._page = tail_rows(view, layout.tails, width, self.selected)
         rows += tails
         rows += detail_rows(self.selected, width, layout.detail)
         rows.append(key_row(view, status, footer(self.readonly), width))
         return rows[: height - 1] + rows[-1:]
+
+    def _figures(
+        self, view: LiveView, charts: list[Chart], layout: Layout, width: int
+    ) -> tuple[list[list[Run]], ...]:
+        """Rows of figures: below the state, above each chart, and below the charts.
+
+        While time passes they are renewed once a second, and at once with a late frame.
+        """
+        passing = self.feed.live and self.feed.caught_up and self._frozen is None
+        shown = [(chart.stale, chart.bars and chart.bars.top) for chart in charts]
+        key = (width, layout, view.state, view.summary.tails.count, self._end_ns, shown)
+        return self._held.get(
+            view.elapsed_ns if passing else None,
+            key,
+            lambda: (
+                header_rows(view, width, layout.header - 1),
+                [title_row(chart, width) for chart in charts],
+                readout_rows(view, width, layout.readouts),
+            ),
+        )
 
     def _still_there(self, view: LiveView) -> TailMark | None:
         chosen = self.selected
