@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from mgtop.analysis import reasons, shares
-from mgtop.analysis.causes import UNEXPLAINED, Cause, find_cause
+from mgtop.analysis.causes import Cause, find_cause
 from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Verdict
 from mgtop.analysis.wording import ms, of, percent, plural
@@ -167,7 +167,7 @@ class _Judge:
             code = self.leading
         return Verdict(
             code="supply" if code == "supply" else "output" if code == "output" else "stalls",
-            cause=self.leading or UNEXPLAINED,
+            cause=self.leading,
             text=text,
             because=[
                 *reasons.tails(self.summary),
@@ -175,7 +175,9 @@ class _Judge:
                 *reasons.first_frame(self.summary),
                 *reasons.memory(self.summary),
             ],
-            next=[*self._remedies(cause), self._again("the P95 and the number of late frames")],
+            next=[*self._remedies(cause), self._again("the P95 and the number of late frames")]
+            if self.leading is not None
+            else ["Wait two seconds: causes are named once every source has reported."],
         )
 
     def first_frame(self) -> Verdict | None:
@@ -417,6 +419,8 @@ class _Judge:
         return of(frames, self.summary.tails.count, "late frame")
 
     def _why(self, cause: Cause | None) -> str:
+        if self.leading is None:
+            return "the cause is not judged yet"
         total = self.summary.causes.get(cause.name) if cause is not None else None
         if cause is None or total is None:
             return "nothing that was recorded explains the largest part"

@@ -99,6 +99,12 @@ class TestStalls:
         assert "Measure again" in found.next[-1]
         assert any("P50 50 ms, P95 55 ms, max 64 ms over 478" in line for line in found.because)
 
+    def test_before_a_late_frame_is_judged_nothing_is_said_of_its_cause(self) -> None:
+        found = judge(session(**{**tails(1), "causes": {}}))
+        assert (found.code, found.cause) == ("stalls", None)
+        assert found.text.endswith("; the cause is not judged yet.")
+        assert not any("spans" in line for line in found.next)
+
     def test_the_log_of_the_method(self) -> None:
         """Four known intervals, one of them late, nothing beside: stalls, unexplained."""
         found = judge(
