@@ -111,14 +111,17 @@ class Canvas(Widget, can_focus=True):
         They are kept here: a canvas has no border, padding, tint or hatch, which Textual would
         see to for each row.
         """
-        strips = [self.render_line(y) for y in crop.line_range]
-        if crop.column_span == (0, self.size.width):
+        width = self.size.width
+        strips = [self._strip(y, width) for y in crop.line_range]
+        if crop.column_span == (0, width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        width = self.size.width
+        return self._strip(y, self.size.width)
+
+    def _strip(self, y: int, width: int) -> Strip:
         if width != self._strips_width:
             self._strips_width = width
             self._strips.clear()
