@@ -2,7 +2,8 @@
 
 A long span carries its thread's totals of CPU time and run-queue delay at its end; less its
 own share they are known at its begin, too. So between two long spans of one thread it is known
-whether it ran, waited for a core, or neither, although nobody gave that time a name.
+whether it ran, waited for a core, or neither, although nobody gave that time a name. Spans whose
+names have no role count as none.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class ThreadLog:
 
     Attributes:
         serves: the request that it worked for last (0: none, or not known).
-        computes: whether its last work with a role, or one shortly before, was the model's.
+        computes: whether it does the model's work for that request.
     """
 
     def __init__(self) -> None:
@@ -58,8 +59,8 @@ class ThreadLog:
                 self.computes = False
             self.serves = work.request
         self.computes = self.computes or work.role == "compute"
-        if work.total_cpu_ns is None or work.cpu_ns is None:
-            return
+        if work.role is None or work.total_cpu_ns is None or work.cpu_ns is None:
+            return  # a name that says nothing leaves its time as open as none at all
         cpu = work.total_cpu_ns - work.cpu_ns
         delay = work.total_delay_ns
         if delay is not None:

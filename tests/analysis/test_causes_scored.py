@@ -39,6 +39,22 @@ class TestModelThread:
         assert found.cause == "unexplained"
         assert found.state("blocked") == "absent"
 
+    def test_nor_is_work_in_one_whose_name_says_nothing(self) -> None:
+        bench = Bench()
+        cpu = 0
+        for i in range(26):
+            if i == 20:
+                bench.sleep(200)
+                cpu += 200 * MS
+                number = bench.number("shuffle")
+                bench.event(r.Span, 1, i, number, 200 * MS, 200 * MS, 0, cpu, 0, tid=WORKER)
+            bench.sleep(30)
+            cpu += 30 * MS
+            number = bench.number("forward")
+            bench.event(r.Span, 1, i, number, 30 * MS, 30 * MS, 0, cpu, 0, tid=WORKER)
+            bench.emit()
+        assert bench.judge(20).cause == "unexplained"
+
     def test_a_sleep_between_its_spans_is(self) -> None:
         found = self.judged(sleeping_ms=200)
         assert found.cause == "blocked"

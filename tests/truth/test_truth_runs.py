@@ -134,5 +134,4 @@ def test_a_generator_does_what_was_planned(character: str, tmp_path: Path) -> No
         lasted = (strike.end_ns - strike.begin_ns) / 1e6
         assert lasted >= 0.7 * ordered
         before, after = (truth.emits[(strike.emit or 0) - 1 + k].t_ns for k in (0, 1))
-        overlap = min(strike.end_ns, after) - max(strike.begin_ns, before)
-        assert overlap >= 0.6 * (strike.end_ns - strike.begin_ns)
+        assert before < strike.end_ns <= after
