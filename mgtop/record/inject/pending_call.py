@@ -29,8 +29,10 @@ _SEARCH_S = 0.02
 _SEARCH_AMONG_MANY_S = 0.15
 """A program none of whose threads is seen asleep for so long is taken as it runs."""
 _SEARCH_PAUSE_S = 250e-6
-_STOP_PATIENCE_S = 0.5
-_CALL_PATIENCE_S = 1.0
+_STOP_PATIENCE_S = 2.0
+_CALL_PATIENCE_S = 5.0
+_RECOVERY_PATIENCE_S = 60.0
+"""A borrowed thread has to be put back, whatever it takes."""
 _EINTR = (1 << 64) - 4
 
 
@@ -47,7 +49,7 @@ class Done:
     was_sleeping: bool
 
 
-def schedule(pid: int, python: Interpreter, text: str) -> Done:
+def schedule(pid: int, python: Interpreter, text: str, *, on_main: bool = False) -> Done:
     """Queue a text for the main thread; it has not run yet when this returns.
 
     Call it from a thread of its own: where that ends, the kernel lets go of everything.
@@ -56,6 +58,9 @@ def schedule(pid: int, python: Interpreter, text: str) -> Done:
         pid: of the process.
         python: its interpreter.
         text: source code. It runs in ``__main__``; nothing may be raised out of it.
+        on_main: borrow the main thread itself, wherever it is. Python 3.9 to 3.12 only look
+            into the queue when it was filled by the main thread, or when that has given up
+            the GIL for a moment; a loop of nothing but Python, without rivals, never does.
 
     Raises:
         CannotInject: it could not be queued; the process goes on as before.
@@ -63,7 +68,13 @@ def schedule(pid: int, python: Interpreter, text: str) -> Done:
     memory = Memory(pid)
     try:
         gadget = _find_gadget(memory, mappings(pid))
-        return _schedule(pid, python, text.encode() + b"\0", memory, gadget)
+        data = text.encode() + b"\0"
+        if not on_main:
+            return _schedule(pid, python, data, memory, gadget)
+        done = _borrow(pid, python, data, memory, gadget, sleeping_only=False)
+        if done is None:
+            raise ThreadGone
+        return done
     except ThreadGone:
         raise CannotInject(f"Process {pid} has ended.") from None
     except NotInTime:
@@ -135,7 +146,7 @@ class _Borrowed:
         try:
             self._queue(python, text, memory, time.monotonic() + _CALL_PATIENCE_S)
         except NotInTime:
-            self._thread.stop(_STOP_PATIENCE_S)
+            self._thread.stop(_RECOVERY_PATIENCE_S)
             raise
         finally:
             self._thread.set_vector_state(self._vectors)
@@ -150,6 +161,7 @@ class _Borrowed:
             _MMAP, 0, room + _STACK, _READ_WRITE, _PRIVATE_ANONYMOUS, NO_FILE, 0,
         )  # fmt: skip
         if area > (1 << 64) - _PAGE:
+            thread.settle(deadline)
             raise Faulted(f"no memory, error {(1 << 64) - area}")
         top = area + room + _STACK - 16 - 8
         memory.write(area, text)
@@ -162,10 +174,7 @@ class _Borrowed:
             (python.add_pending_call, python.run_string, area),
             (_MUNMAP, area + room, _STACK),
         )
-        if result & 0xFFFFFFFF:
-            thread.system_call(saved, gadget, deadline, _MUNMAP, area, room)
-        thread.settle(deadline)
-        if result & 0xFFFFFFFF:
+        if result & 0xFFFFFFFF:  # the text, a page or two, stays as well
             raise CannotInject(
                 "Python's queue of pending calls is full: its main thread has not run Python "
                 "code for a while. Try again when it does."

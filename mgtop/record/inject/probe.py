@@ -19,11 +19,12 @@ from mgtop.record.inject.pending_call import nudge, schedule
 from mgtop.record.inject.placing import probe_for
 from mgtop.record.inject.preflight import REMOTE_EXEC, preflight
 from mgtop.record.inject.remote_exec import remote_exec
-from mgtop.record.inject.threads import call_of
+from mgtop.record.inject.threads import call_of, state_of
 
 Found = TypeVar("Found")
 PATIENCE_S = 3.0
 _FIRST_NUDGE_S = 0.01
+_MAIN_AFTER_S = 0.15
 _POLL_S = 0.002
 
 
@@ -67,9 +68,12 @@ def inject(process: Process, runtime: Path, patience_s: float = PATIENCE_S) -> I
             script = remote_exec(process, text, runtime)
         else:
             stopped_ns = _apart(lambda: schedule(process.pid, python, text)).stopped_ns
+            if not _wait(process, min(patience_s, _MAIN_AFTER_S), nudging=True) and _runs(process):
+                main = _apart(lambda: schedule(process.pid, python, text, on_main=True))
+                stopped_ns = max(stopped_ns, main.stopped_ns)
     except PermissionError:
         raise CannotInject(_refused(process)) from None
-    answered = _wait(process, patience_s, may_nudge=script is None)
+    answered = _wait(process, patience_s, nudging=script is None)
     if script is not None and answered:
         with contextlib.suppress(OSError):
             script.unlink()
@@ -92,7 +96,12 @@ def why_silent(process: Process) -> str:
     )
 
 
-def _wait(process: Process, patience_s: float, *, may_nudge: bool) -> bool:
+def _runs(process: Process) -> bool:
+    """Whether the main thread is on a core, or wants to be."""
+    return state_of(process.pid, process.pid) == "R"
+
+
+def _wait(process: Process, patience_s: float, *, nudging: bool) -> bool:
     deadline = time.monotonic() + patience_s
     next_nudge = time.monotonic() + _FIRST_NUDGE_S
     while not has_probe(process):
@@ -101,7 +110,7 @@ def _wait(process: Process, patience_s: float, *, may_nudge: bool) -> bool:
             return False
         if look(process.pid) is None:
             raise CannotInject(f"Process {process.pid} has ended.")
-        if may_nudge and now > next_nudge:
+        if nudging and now > next_nudge:
             next_nudge = now + 0.25
             with contextlib.suppress(PermissionError):
                 _apart(lambda: nudge(process.pid))

@@ -112,7 +112,7 @@ class Tracee:
                 raise NotInTime
             spins -= 1  # it answers within microseconds as a rule, and stands still until seen
             time.sleep(0 if spins > 0 else pause)
-            pause = pause if spins > 0 else min(2 * pause, 1e-3)
+            pause = pause if spins > 0 else min(2 * pause, 200e-6)
         if not os.WIFSTOPPED(status):
             raise ThreadGone
         self._stopped = True
@@ -197,7 +197,9 @@ class Tracee:
         """Make it call a function, then do one system call; return what the function returned.
 
         The function returns to ``gadget``, where the kernel stops the thread at the entry of
-        a system call, which becomes ``then``.
+        a system call, which becomes ``then``. After that the thread is stopped in such a way
+        that the kernel restarts a call that the thread slept in before, once its registers say
+        so again.
 
         Args:
             base: registers that the call starts from.
@@ -223,11 +225,13 @@ class Tracee:
         next_call = Registers(returned)
         next_call.update(zip(("orig_rax", "rdi", "rsi", "rdx"), then, strict=False))
         self.set_registers(next_call)
-        self._run_to_syscall(deadline, lambda _: True)
+        _ptrace(_INTERRUPT, self.tid)  # heeded when that call is done
+        self._resume(_CONT)
+        self._wait_for_event(deadline)
         return returned["orig_rax"]
 
     def settle(self, deadline: float) -> None:
-        """Bring it to a stop from which the kernel restarts the call that it slept in."""
+        """After :meth:`system_call`: bring it to a stop as :meth:`call` leaves it in."""
         _ptrace(_INTERRUPT, self.tid)
         self._resume(_CONT)
         self._wait_for_event(deadline)
@@ -240,6 +244,8 @@ class Tracee:
                 number, event = self._wait(deadline)
                 if number == _SYSCALL_STOP or event == _EVENT_STOP:
                     break
+                if number not in _NOT_BLOCKED:  # SIGSTOP; it is handed on in the end
+                    self._pending_signal = number
                 raise Faulted(f"signal {number} at {self.registers()['rip']:#x}")
             if number == _SYSCALL_STOP and arrived(self.registers()):
                 return

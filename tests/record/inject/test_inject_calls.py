@@ -75,10 +75,10 @@ SLEEPER = """
 import select, sys, threading, time, os
 def sleeper():
     began = time.monotonic()
-    if sys.argv[1] == "sleep": time.sleep(1.5)
-    elif sys.argv[1] == "poll": select.poll().poll(1500)
-    elif sys.argv[1] == "select": select.select([], [], [], 1.5)
-    elif sys.argv[1] == "lock": lock.acquire(timeout=1.5)
+    if sys.argv[1] == "sleep": time.sleep(2.5)
+    elif sys.argv[1] == "poll": select.poll().poll(2500)
+    elif sys.argv[1] == "select": select.select([], [], [], 2.5)
+    elif sys.argv[1] == "lock": lock.acquire(timeout=2.5)
     elif sys.argv[1] == "read": os.read(0, 1)
     print("slept", round(time.monotonic() - began, 3), flush=True)
 lock = threading.Lock(); lock.acquire()
@@ -94,17 +94,17 @@ while thread.is_alive():
 def test_the_call_that_a_borrowed_thread_sleeps_in_goes_on(kind: str) -> None:
     with target(SLEEPER, kind) as running:
         python = find_interpreter(running.pid)
-        for _ in range(20):
+        for _ in range(10):
             assert put(running.pid, "pass", python).was_sleeping
         assert running.stdin is not None
         assert running.stdout is not None
         if kind == "read":
-            time.sleep(1.4)
+            time.sleep(2.4)
             running.stdin.write("x")
             running.stdin.flush()
         word, seconds = running.stdout.readline().split()
         assert word == "slept"
-        assert 1.45 <= float(seconds) < 4
+        assert 2.45 <= float(seconds) < 6
         assert running.wait(5) == 0
 
 
@@ -261,3 +261,23 @@ def test_an_interrupt_meanwhile_reaches_nobody_else() -> None:
             time.sleep(0.1)
             assert running.poll() is None
             assert "TracerPid:\t0" in Path(f"/proc/{running.pid}/status").read_text()
+
+
+def test_a_process_without_memory_to_spare_refuses_and_goes_on() -> None:
+    code = (
+        "import resource, threading, time\n"
+        "def sleep():\n    began = time.monotonic(); time.sleep(1.5)\n"
+        "    print('slept', time.monotonic() - began)\n"
+        "thread = threading.Thread(target=sleep); thread.start()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1, resource.RLIM_INFINITY))\n"
+        "print('ready')\nthread.join()"
+    )
+    with target(code) as running:
+        python = find_interpreter(running.pid)
+        with pytest.raises(CannotInject, match="no memory, error 12"):
+            put(running.pid, "pass", python)
+        assert running.stdout is not None
+        word, seconds = running.stdout.readline().split()
+        assert word == "slept"
+        assert 1.4 < float(seconds) < 4
+        assert running.wait(5) == 0

@@ -84,6 +84,20 @@ def test_the_probe_speaks_in_every_python(python: str, runtime: Path) -> None:
     assert isinstance(events[0], Hello)
 
 
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_main_thread_that_never_gives_up_the_gil(python: str, runtime: Path) -> None:
+    code = (
+        "import os, threading, sys\n"
+        "threading.Thread(target=os.read, args=(0, 1), daemon=True).start()\n"
+        "print('ready')\n"
+        "while True:\n    for _ in range(1000): pass"
+    )
+    with target(code, python=python, env={"MGTOP_RUNTIME": str(runtime)}) as running:
+        began = time.monotonic()
+        assert inject(find(running.pid), runtime).answered
+        assert time.monotonic() - began < 2.5
+
+
 def test_a_probe_of_the_programs_own_is_kept(tmp_path: Path, runtime: Path) -> None:
     own = tmp_path / "own"
     (own / "mgtop" / "probe").mkdir(parents=True)
