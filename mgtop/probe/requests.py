@@ -51,7 +51,7 @@ class Request:
         self.number = number
         self.gpu: Any = None
         self._route = route
-        self._told = 0
+        self._told = (0, 0)
         self._emits = count()
         self._next_index = 0
         self._delivered = 0
@@ -193,8 +193,11 @@ class Request:
         t_ns = monotonic_ns()
         try:
             out = outlet.current or outlet.start()
-            if out is not None and self._told != id(error):
-                self._told = id(error)  # told once, however many blocks it runs through
+            # Told once, however many blocks it runs through. An error of a later frame is often
+            # at the same address.
+            told = (id(error), self._next_index)
+            if out is not None and self._told != told:
+                self._told = told
                 out.message(
                     pack.FAILURE, t_ns, pack.clip(type(error).__name__, 100),
                     pack.clip(str(error), 500), self.number, self._next_index,

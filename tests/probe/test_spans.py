@@ -11,7 +11,7 @@ import pytest
 
 from mgtop import probe
 from mgtop.probe import context, names
-from mgtop.wire.records import SPAN_NAMES, Name, Queue, Span, Wait
+from mgtop.wire.records import SPAN_NAMES, Failure, Name, Queue, Span, Wait
 
 
 @pytest.fixture
@@ -205,3 +205,17 @@ def test_a_reading_serves_the_next_span_while_it_is_fresh(
         pass
     assert len(reads) == 1
     r.end()
+
+
+def test_every_frame_that_ran_out_of_memory_is_told(probed: Any) -> None:
+    """The program handles it and goes on; errors of different frames lie at the same address."""
+    with probe.request("a") as r:
+        for _ in range(3):
+            try:
+                with r.span("forward"), r.span("vae_decode"):
+                    raise MemoryError("too much")
+            except MemoryError:
+                pass
+            r.frame()
+    failures = probed.read(Failure)
+    assert [(f.kind, f.index) for f in failures] == [("MemoryError", n) for n in range(3)]
