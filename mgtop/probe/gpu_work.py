@@ -72,9 +72,10 @@ class RequestWork:
     is left out, to keep the cost down.
     """
 
-    __slots__ = ("cost_ns", "last", "pairs", "resting", "since_ns")
+    __slots__ = ("cost_ns", "last", "pairs", "resting", "since_ns", "torch")
 
-    def __init__(self) -> None:
+    def __init__(self, torch: Any) -> None:
+        self.torch: Any = torch
         self.pairs: List[Pair] = []
         self.last: Optional[Pair] = None
         self.resting: bool = False
@@ -141,7 +142,7 @@ def begin(out: Outlet, torch: Any, thread: ThreadContext, request: Request) -> T
         work = thread.gpu = ThreadWork()
     mine = request.gpu
     if mine is None:
-        mine = request.gpu = RequestWork()
+        mine = request.gpu = RequestWork(torch)
     work.depth += 1
     if work.depth > 1 or mine.resting:
         return (work, mine, None, False)
@@ -193,6 +194,16 @@ def at_emit(out: Outlet, request: Request, emit: int, t_ns: int) -> None:
         mine.last = None  # what is not measured must not look idle
     else:
         mine.since_ns, mine.cost_ns = t_ns, 0
+        if mine.last is None:
+            mine.last = _mark(mine.torch, work or ThreadWork())
+
+
+def _mark(torch: Any, work: ThreadWork) -> Pair:
+    """An event alone, after frames that were left out: idle time counts from here."""
+    device = torch._C._cuda_getDevice()
+    event = _take(torch, device)
+    event.record()
+    return Pair(work, device, event, event)
 
 
 def collect(out: Outlet, work: ThreadWork) -> None:

@@ -331,6 +331,31 @@ class TestGpuWork:
         assert told == [0, 3, 6, 9, 12, 15, 18]
         assert all(w.gap_ns == 0 for w in probed.pipe.events if isinstance(w, GpuWork))
 
+    def test_idle_time_before_a_frame_counts_after_frames_left_out_too(
+        self, probed: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gpu_work, "COST_SHARE", 0.01)
+        r = probe.request()
+        host = [10**12]
+        monkeypatch.setattr(
+            gpu_work, "monotonic_ns", lambda: host.append(host[-1] + 50_000) or host[-1]
+        )
+        out = outlet.current
+        assert out is not None
+        for n in range(9):
+            gpu.sleep(7)
+            with r.span("forward"):
+                gpu.launch(4)
+            gpu.synchronize()
+            gpu_work.at_emit(out, r, n, (n + 1) * 4_000_000)
+        r.end()
+        works = probed.read(GpuWork)
+        assert [(w.emit, w.busy_ns, w.gap_ns) for w in works] == [
+            (0, 4_000_000, 0),  # what was before the first is not known
+            (3, 4_000_000, 7_000_000),
+            (6, 4_000_000, 7_000_000),
+        ]
+
     def test_without_a_request_nothing_is_recorded(self, probed: Any, gpu: Gpu) -> None:
         with probe.span("forward"):
             gpu.launch(1)
