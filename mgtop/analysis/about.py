@@ -83,6 +83,7 @@ class About:
             started=started,
             duration_ms=max(0, self.last_ns - self.start_ns) / 1e6,
             live=not self.ended,
+            end=self.end.reason if self.end is not None else None,
             params=(start.params if start is not None else {}) or params,
         )
 

@@ -288,6 +288,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     started: str | None = None
     duration_ms: float = 0.0
     live: bool = False
+    end: str | None = None
     params: dict[str, Any] = {}
 
 

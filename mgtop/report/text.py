@@ -63,6 +63,9 @@ def _session(page: Page, summary: Summary) -> None:
     page.pair("folder", text_or(session.path))
     command = " ".join(target.command)
     page.pair("target", f"pid {text_or(target.pid)}, {_ending(summary)}")
+    recording = _recording(summary)
+    if recording:
+        page.pair("recording", recording)
     page.pair("command", text_or(command))
     page.pair("parameters", _parameters(summary) or "none")
     page.pair("frames from", text_or(target.route))
@@ -78,6 +81,20 @@ def _ending(summary: Summary) -> str:
     if target.exit_code is not None:
         return f"exit code {target.exit_code}"
     return "running" if summary.session.live else f"exit code {NOT_KNOWN}"
+
+
+def _recording(summary: Summary) -> str:
+    """How the recording ended, where that was not simply with its program."""
+    session = summary.session
+    if session.live or session.end in ("target_exit", "imported"):
+        return ""
+    if session.end is None:
+        return "broke off: its recorder was killed, or the log is not complete"
+    if session.end.startswith("error: "):
+        return f"broke off: {session.end.removeprefix('error: ')}"
+    return {"seconds": "ended after the time asked for", "stopped": "ended on request"}.get(
+        session.end, session.end
+    )
 
 
 def _parameters(summary: Summary) -> str:

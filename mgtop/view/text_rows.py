@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from mgtop.analysis.causes import find_cause
+from mgtop.analysis.causes import Cause, find_cause
 from mgtop.analysis.live import LiveView, TailMark
 from mgtop.analysis.summary import Tail
+from mgtop.analysis.verdict import MORE_SPANS
 from mgtop.charts import Run, text_row
 from mgtop.charts.axis import clock
 from mgtop.view.figures import age, age_if_late, clean, fit, ms, number
@@ -21,6 +22,8 @@ Piece = tuple[str, str]
 
 ROOMY = 100
 """From this width on, words are written out."""
+LEAST_REMEDY = 36
+"""Columns that a remedy needs to be understood."""
 
 STATE_BANDS = {
     "waiting": "dim",
@@ -76,7 +79,7 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     elif status.recording and view.state != "ended":
         pieces.append(("  ● rec", "good"))
     if view.state == "ended":
-        pieces.append((_exit(view), "bad" if summary.target.exit_code else "dim"))
+        pieces.append(_ending(view))
     elif view.last_frame_age_ns is not None and view.state != "stalled":
         last = age_if_late(view.last_frame_age_ns, summary.interval_ms.p50)
         pieces.append((f"  frame {last} ago", "dim"))
@@ -93,13 +96,18 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     return line(width, pieces)
 
 
-def _exit(view: LiveView) -> str:
-    target = view.summary.target
+def _ending(view: LiveView) -> Piece:
+    """How the program ended; or why the recording did, while the program may go on."""
+    target, end = view.summary.target, view.summary.session.end or ""
     if target.exit_signal is not None:
-        return f"  target killed by signal {target.exit_signal}"
+        return (f"  target killed by signal {target.exit_signal}", "dim")
     if target.exit_code is not None:
-        return f"  target exited with {target.exit_code}"
-    return ""
+        return (f"  target exited with {target.exit_code}", "bad" if target.exit_code else "dim")
+    if end.startswith("error: "):
+        return (f"  ✖ RECORDING BROKE OFF: {clean(end.removeprefix('error: '))}", "bad")
+    if end in ("stopped", "seconds"):
+        return ("  recording ended, the target may go on", "dim")
+    return ("", "dim")
 
 
 def _target_row(view: LiveView, width: int) -> list[Run]:
@@ -125,12 +133,21 @@ def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
     text = clean(verdict.text) or "Nothing to say yet."
     cause = find_cause(verdict.cause)
     if len(text) + 3 > width * height and cause is not None:
-        text = f"{verdict.code}: mostly {cause.name} ({cause.summary})"
+        text = _in_short(view, cause)
     lines = textwrap.wrap(text, width - 3)
     if len(lines) > height:
         lines = [*lines[: height - 1], lines[height - 1][: width - 4] + "…"]
     rows = [line(width, [("   " if n else " ▸ ", band), (t, band)]) for n, t in enumerate(lines)]
     return rows + [text_row(width) for _ in range(height - len(rows))]
+
+
+def _in_short(view: LiveView, cause: Cause) -> str:
+    """The verdict where its sentence is too long: what matters most comes first."""
+    total, late = view.summary.causes.get(cause.name), view.summary.tails.count
+    if total is None or not late:
+        return f"{cause.name}: {cause.summary}"
+    share = f"{total.frames:,} of {late:,} late frames ({ms(total.lost_ms)} ms)"
+    return f"Mostly {cause.name}, in {share}: {cause.summary}"
 
 
 def readout_rows(view: LiveView, width: int, height: int) -> Rows:
@@ -261,10 +278,8 @@ def detail_rows(selected: TailMark | None, width: int, height: int) -> Rows:
             if item.lead_ms is not None:
                 text += f" (began {ms(item.lead_ms)} ms before)"
         by_state[item.state].append(text)
-    cause = find_cause(tail.cause)
-    summary = f" {cause.name}: {cause.summary}" if cause is not None else f" {cause_text(tail)}"
     lines = [
-        [(summary, "strong")],
+        _cause_and_remedy(tail, width),
         [(" present: ", "dim"), ("; ".join(by_state["present"]) or "nothing", "tail")],
         [
             (" absent: ", "dim"),
@@ -275,6 +290,18 @@ def detail_rows(selected: TailMark | None, width: int, height: int) -> Rows:
     ]
     rows = [line(width, pieces) for pieces in lines]
     return (rows + [text_row(width)] * height)[:height]
+
+
+def _cause_and_remedy(tail: Tail, width: int) -> list[Piece]:
+    """What it was and what to do about it; of a long explanation, its name is enough."""
+    cause = find_cause(tail.cause)
+    if cause is None:
+        remedy = "" if tail.cause is None else f". {MORE_SPANS}"
+        return [(f" {cause_text(tail)}", "strong"), (remedy, "text")]
+    known = f" {cause.name}: {cause.summary}"
+    if cell_len(known) + LEAST_REMEDY > width:
+        known = f" {cause.name}"
+    return [(known, "strong"), (f". {cause.remedy}", "text")]
 
 
 def tiny_rows(view: LiveView, width: int, height: int) -> Rows:

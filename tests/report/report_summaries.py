@@ -41,6 +41,7 @@ FROM_A_LOG = Summary(
         path="/sessions/example",
         name="example",
         duration_ms=2601.0,
+        end="imported",
         params={"w": 1280, "h": 720, "steps": 24, "fps": 16},
     ),
     target=TargetInfo(route="log"),

@@ -91,6 +91,26 @@ def test_nothing_that_a_terminal_obeys_gets_through():
     assert "\\x1b" in text
 
 
+@pytest.mark.parametrize(
+    ("end", "live", "said"),
+    [
+        (None, True, None),
+        ("target_exit", False, None),
+        ("seconds", False, "ended after the time asked for"),
+        ("stopped", False, "ended on request"),
+        ("error: the disk is full", False, "broke off: the disk is full"),
+        (None, False, "broke off: its recorder was killed, or the log is not complete"),
+    ],
+)
+def test_a_recording_that_did_not_end_with_its_program_says_why(
+    end: str | None, live: bool, said: str | None
+):
+    session = msgspec.structs.replace(BLOCKS_ON_A_GPU.session, end=end, live=live)
+    lines = render(msgspec.structs.replace(BLOCKS_ON_A_GPU, session=session), 120).splitlines()
+    found = [line.split(maxsplit=1)[1] for line in lines if line.startswith("  recording ")]
+    assert found == ([] if said is None else [said])
+
+
 def test_unknown_is_not_zero():
     text = render(EMPTY)
     assert "TAILS  n/a" in text

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from view_pictures import MS, START, SUMMARY, S, live_view
 
-from mgtop.analysis.summary import Losses, Quantiles, SessionInfo, Summary, TargetInfo
+from mgtop.analysis.summary import (
+    CauseTotal,
+    Losses,
+    Quantiles,
+    SessionInfo,
+    Summary,
+    Tails,
+    TargetInfo,
+    Verdict,
+)
 from mgtop.charts import BLOCKS, Run
 from mgtop.view.chart_rows import chart_rows, flags_of, title_row
 from mgtop.view.layout import lay_out
@@ -99,6 +108,20 @@ def test_an_ended_target_says_how() -> None:
         shown = header(live_view(state="ended", last_frame_age_ns=None, summary=summary))
         assert "ENDED" in shown
         assert said in shown
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("error: the disk is full", "✖ RECORDING BROKE OFF: the disk is full"),
+        ("stopped", "recording ended, the target may go on"),
+        ("imported", "ENDED"),
+    ],
+)
+def test_a_recording_that_ended_before_its_target_says_why(end: str, said: str) -> None:
+    view = with_summary(session=msgspec.structs.replace(SUMMARY.session, end=end, live=False))
+    view = msgspec.structs.replace(view, state="ended", last_frame_age_ns=None)
+    assert said in header(view)
 
 
 def test_names_cannot_command_the_terminal() -> None:
@@ -228,6 +251,35 @@ def test_the_selected_one_is_in_the_list() -> None:
     rows, page = tail_rows(view, 2, 100, view.tails[0])
     assert any(row.startswith("▸") for row in text(rows))
     assert view.tails[0] in page
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_selected_one_says_what_to_do(width: int) -> None:
+    collected, unexplained, _, pending = live_view().tails
+    [row] = text(detail_rows(collected, width, 1))
+    assert row.startswith(" gc: Python garbage collection. Call gc.freeze() after loading")
+    [row] = text(detail_rows(unexplained, width, 1))
+    assert row.startswith(" unexplained. Put spans around decode,")
+    [row] = text(detail_rows(pending, width, 1))
+    assert row.strip() == "not judged yet"
+
+
+def test_a_long_explanation_leaves_room_for_what_to_do() -> None:
+    mark = live_view().tails[0]
+    blocked = msgspec.structs.replace(mark.tail, cause="blocked")
+    [row] = text(detail_rows(msgspec.structs.replace(mark, tail=blocked), 80, 1))
+    assert row.startswith(" blocked. Find the wait in the emitting thread")
+
+
+def test_a_verdict_that_is_too_long_for_the_screen_keeps_what_matters() -> None:
+    long = "It stutters often: " + "and so on " * 20
+    view = with_summary(
+        verdict=Verdict(code="stalls", cause="blocked", text=long),
+        tails=Tails(count=15, lost_ms=3_961.0),
+        causes={"blocked": CauseTotal(frames=9, lost_ms=2_345.0)},
+    )
+    said = " ".join(text(header_rows(view, 80, 3))[1:])
+    assert "Mostly blocked, in 9 of 15 late frames (2,345 ms): waiting" in said
 
 
 def test_evidence_tells_absent_from_not_resolved() -> None:
