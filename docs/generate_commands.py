@@ -21,9 +21,9 @@ INTRODUCTION = """\
 
 This page is written by `docs/generate_commands.py` from the commands' own help.
 
-SESSION is the folder of a session, or a unique part of its name. With `--headless`, and for
-`import`, the session folder's path is the last line of standard output; everything else that
-mgtop has to say goes to standard error.
+SESSION is the folder of a session, or a part of its name that is unique (or that only one live
+session has). With `--headless`, and for `import`, the session folder's path is the last line of
+standard output; everything else that mgtop has to say goes to standard error.
 
 | exit code | meaning |
 |---|---|

@@ -40,7 +40,7 @@ class Number(click.FloatRange):
 
 
 class SessionType(PathParameter):
-    """A session: its folder, or a unique part of its name. Converts to the folder's path."""
+    """A session: its folder, or a part of its name. Converts to the folder's path."""
 
     name = "session"
 

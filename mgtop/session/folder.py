@@ -116,6 +116,8 @@ def _take(out: Path) -> Path:
 def find(text: str, root: Path | None = None) -> Path:
     """The session that a folder's path, or a unique part of a name, means.
 
+    Of several names with that part, the only live one is meant.
+
     Raises:
         SessionNotFound, SessionAmbiguous: with the candidates.
     """
@@ -127,6 +129,9 @@ def find(text: str, root: Path | None = None) -> Path:
     entries = list_sessions(root)
     exact = [entry for entry in entries if entry.name == text]
     matches = exact or [entry for entry in entries if text in entry.name]
+    live = [entry for entry in matches if entry.live]
+    if len(live) == 1:
+        matches = live
     if len(matches) == 1:
         return _readable(matches[0].path)
     if not matches:

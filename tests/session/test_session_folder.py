@@ -174,6 +174,15 @@ def test_several_that_match_are_named(root: Path) -> None:
     )
 
 
+def test_of_several_that_match_the_only_live_one_is_meant(root: Path) -> None:
+    for n in range(3):
+        make(root, f"run-{n}", n + 1)
+    with SessionLock(root / "run-1"):
+        assert find("run") == root / "run-1"
+        with SessionLock(root / "run-0"), pytest.raises(SessionAmbiguous):
+            find("run")
+
+
 def test_none_that_matches(root: Path) -> None:
     with pytest.raises(SessionNotFound) as caught:
         find("storm")
