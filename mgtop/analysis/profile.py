@@ -76,10 +76,20 @@ class Profile:
     def around_ns(self) -> float:
         """What can be lost around something known by a counter only.
 
-        The excess of the compute spans, where there are any; else all of the excess.
+        The excess of the model's own time, where it is told; else all of the excess.
+        """
+        lost = self.lost_in_model()
+        return float(self.window.excess_ns) if lost is None else lost
+
+    def lost_in_model(self) -> float | None:
+        """How much longer than usual the model took; None: nothing tells.
+
+        By its spans on the host, or by the GPU's own time line, whichever is more: spans that
+        only launch work return at once.
         """
         over = self.over("compute") if self.has_spans("compute") else None
-        return float(self.window.excess_ns) if over is None else over
+        busy = self.beyond("gpu_busy")
+        return max((ns for ns in (over, busy) if ns is not None), default=None)
 
     def has_spans(self, role: Role) -> bool:
         """Whether spans of that role are seen in this stream at all."""
@@ -117,8 +127,8 @@ class Profile:
         off = self.off_beyond()
         if off is not None:
             parts["off"] = off
-        compute = self.over("compute")
-        if compute is not None and self.has_spans("compute"):
+        compute = self.lost_in_model()
+        if compute is not None:
             parts["compute"] = compute
         return parts
 

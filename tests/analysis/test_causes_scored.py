@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tail_bench import MAIN, MS, PROC, WORKER, Answer, Bench, late_frame
+from tail_bench import MAIN, MIB, MS, PROC, WORKER, Answer, Bench, late_frame
 
 from mgtop.wire import records as r
 
@@ -395,3 +395,50 @@ class TestSteal:
             bench.add(r.HostCpu(bench.now, 2, 0, 0, None, 1, 1))
             bench.frame(before=lambda late=i == 20: bench.sleep(100 if late else 0))
         assert bench.judge(20).names == ["blocked"]
+
+
+class TestGpuBusyForLonger:
+    """Spans return at once and the wait for the GPU is in none: its own time line tells."""
+
+    @staticmethod
+    def judged(bench: Bench, *, came_ms_ago: float | None = None, oom: bool = False) -> Answer:
+        neighbour = r.GpuProcess(bench.now, 0, 77, 0, "neighbour", "none")
+        bench.add(r.GpuDevice(bench.now, 0, "GPU-1", "Test", 24_000 * MIB, ordinals=[0]))
+        bench.add(r.GpuProcess(bench.now, 0, r.pid_of(PROC), MIB, "target", "pid"))
+        bench.add(neighbour)
+        for i in range(60):
+            late = i == 50
+            if late and came_ms_ago is not None:
+                at = bench.now - int(came_ms_ago * MS)
+                bench.add(r.GpuProcess(at, 0, 77, 2_000 * MIB, "neighbour", "none"))
+            bench.span("forward", lambda: bench.run(3))
+            if late and oom:
+                bench.event(r.Failure, "OutOfMemoryError", "CUDA out of memory", 1, i)
+            bench.sleep(137 if late else 37)
+            frame = bench.emit()
+            busy = 130 if late else 30
+            bench.event(r.GpuWork, 1, frame.emit, busy * MS, 5 * MS, 1)
+        return bench.judge(50)
+
+    def test_by_itself_it_is_compute(self) -> None:
+        assert self.judged(Bench()).names == ["compute"]
+
+    def test_a_frame_made_again_after_running_out_of_memory(self) -> None:
+        found = self.judged(Bench(), oom=True)
+        assert found.names == ["oom"]
+        assert 95 <= found.ms("oom") <= 105
+        assert found.share("oom").bound == "upper"
+
+    def test_beside_a_neighbour_that_just_came(self) -> None:
+        found = self.judged(Bench(), came_ms_ago=-20)
+        assert found.names == ["neighbour"]
+        assert 95 <= found.ms("neighbour") <= 105
+
+    def test_beside_one_that_came_in_the_frames_before(self) -> None:
+        """Time is shared as long as it works, not only in the frame that it came in."""
+        assert self.judged(Bench(), came_ms_ago=400).names == ["neighbour"]
+
+    def test_beside_one_that_has_been_there_for_long(self) -> None:
+        found = self.judged(Bench(), came_ms_ago=1_500)
+        assert found.names == ["compute"]
+        assert found.state("neighbour") == "not_resolved"

@@ -1,4 +1,4 @@
-"""Another program came onto the GPU, or grew there, inside the interval.
+"""Another program came onto the GPU, or grew there, inside the interval or shortly before.
 
 Seen in the driver's list of processes. What its work cost is not told: at most what the
 compute spans lost. A neighbour whose memory stays the same may work unseen, so with one
@@ -21,6 +21,9 @@ ORDER = 65
 SOURCE = "nvml processes"
 PERIOD_NS = 100_000_000
 """How often the list is read where the source does not say."""
+RECENT_NS = 1_000_000_000
+"""A program that came or grew so shortly before, and still holds it, is taken to be at work:
+time on the GPU is shared as long as it works, not only in the frame in which it came."""
 
 
 def measure(window: TailWindow, channels: Channels) -> Finding:
@@ -59,14 +62,19 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
 def _growth(window: TailWindow, device: Device) -> tuple[int, int | None, bool]:
     """Bytes that neighbours gained, since when, and whether any was there."""
     grown, began_ns, resident = 0, None, False
+    # Who was there when the list was first read did not come then.
+    firsts = [next(iter(log)).t_ns for log in device.processes.values() if len(log)]
+    listed_ns = min(firsts, default=0) + PERIOD_NS
     for log in device.processes.values():
         last = log.last()
         if last is None or last.relation != "neighbour":
             continue
-        before = log.at(window.begin_ns - PERIOD_NS)
+        before = log.at(max(window.begin_ns - RECENT_NS, listed_ns))
         had = before.used_bytes if before is not None else 0
         resident = resident or bool(had)
-        for reading in log.between(window.begin_ns - PERIOD_NS, window.end_ns + PERIOD_NS):
+        at_begin = log.at(window.begin_ns - PERIOD_NS)
+        readings = log.between(window.begin_ns - PERIOD_NS, window.end_ns + PERIOD_NS)
+        for reading in [*([at_begin] if at_begin is not None else []), *readings]:
             if reading.used_bytes is None or had is None:
                 continue
             resident = resident or reading.used_bytes > 0
