@@ -50,12 +50,13 @@ PyTorch limit (set by user-supplied memory fraction)
             {"requested": 2 * GIB, "total": 23.65 * GIB, "free": 1.2 * GIB},
         ),
         (  # later ones, with everything that they may say
-            ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 KiB. GPU 0 has "
-            "a total capacity of 79.11 GiB of which 3.00 MiB is free. Process 11 has 5.00 GiB "
-            "memory in use. Process 12 has 1.00 GiB memory in use. Including non-PyTorch memory, "
-            "this process has 17.00 GiB memory in use. 20.00 GiB allowed; Of the "
-            "allocated memory 15.00 GiB is allocated by PyTorch, with 100.00 MiB allocated in private pools (e.g., CUDA "
-            "Graphs), and 200.50 MiB is reserved by PyTorch but unallocated."),
+            ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 KiB. GPU 0 "
+            "has a total capacity of 79.11 GiB of which 3.00 MiB is free. Process 11 has 5.00 "
+            "GiB memory in use. Process 12 has 1.00 GiB memory in use. Including non-PyTorch "
+            "memory, this process has 17.00 GiB memory in use. 20.00 GiB allowed; Of the "
+            "allocated memory 15.00 GiB is allocated by PyTorch, with 100.00 MiB allocated in "
+            "private pools (e.g., CUDA Graphs), and 200.50 MiB is reserved by PyTorch but "
+            "unallocated."),
             {"requested": 512 * KIB, "total": 79.11 * GIB, "free": 3 * MIB, "others": 6 * GIB,
              "process": 17 * GIB, "allowed": 20 * GIB, "allocated": 15 * GIB,
              "private_pools": 100 * MIB, "unallocated": 200.5 * MIB},
