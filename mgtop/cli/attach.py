@@ -183,16 +183,16 @@ def _follow(recording: Recording, process: Process, interrupted: list[int]) -> i
 
 
 def _on_screen(recording: Recording, process: Process) -> int:
+    from mgtop.cli.conduct import say_goes_on, say_session
     from mgtop.view.app import run_view
 
     run_view(recording.folder, fps=None, readonly=False)
     outcome = recording.poll()
-    name = recording.folder.name
     if outcome is None:
-        click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
+        say_goes_on(recording.folder)
         return OK
     _say_end(outcome, process)
-    click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
+    say_session(recording.folder)
     return _exit_code(outcome, interrupted=False)
 
 

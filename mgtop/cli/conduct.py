@@ -99,6 +99,7 @@ def _give_away_stdin() -> None:
 
 
 def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) -> int:
+    from mgtop.session.folder import word_for
     from mgtop.view.app import run_view
 
     choice = run_view(recording.folder, fps=fps, readonly=False)
@@ -106,17 +107,36 @@ def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) ->
         with contextlib.suppress(subprocess.TimeoutExpired):
             recording.wait(STOPPING_S)
     outcome = recording.poll()
-    name = recording.folder.name
     if outcome is None:
-        click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
+        say_goes_on(recording.folder)
         return OK
     code = exit_code(outcome, interrupted=False)
     if code == TARGET_FAILED:
         click.echo(last_words(recording.folder), nl=False, err=True)  # the screen hid them
     _explain(outcome)
     code = _with_gates(code, recording.folder, gates)
-    click.echo(f"Session: {recording.folder}   Report: mgtop report {name}")
+    if not outcome.target_ended:
+        click.echo(
+            f"The program goes on (pid {outcome.target_pid}).  "
+            f"End: mgtop stop {word_for(recording.folder)} --target"
+        )
+    say_session(recording.folder)
     return code
+
+
+def say_goes_on(folder: Path) -> None:
+    """The screen was left, and nothing else has changed."""
+    from mgtop.session.folder import word_for
+
+    name = word_for(folder)
+    click.echo(f"Recording goes on.  Screen: mgtop view {name}   End: mgtop stop {name}")
+
+
+def say_session(folder: Path) -> None:
+    """Where the finished session is, and how to read it."""
+    from mgtop.session.folder import word_for
+
+    click.echo(f"Session: {folder}   Report: mgtop report {word_for(folder)}")
 
 
 def last_words(folder: Path) -> str:

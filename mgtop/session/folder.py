@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -139,6 +140,13 @@ def find(text: str, root: Path | None = None) -> Path:
     names = ", ".join(entry.name for entry in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     raise SessionAmbiguous(f"{text!r} could be {names}{more}; give more of the name")
+
+
+def word_for(folder: Path, root: Path | None = None) -> str:
+    """What to call a session on a command line: its name; its path where it lies elsewhere."""
+    root = sessions_root() if root is None else root
+    here = folder.resolve().parent == root.resolve()
+    return shlex.quote(folder.name if here else str(folder))
 
 
 def _readable(folder: Path) -> Path:

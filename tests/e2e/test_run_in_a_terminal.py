@@ -175,6 +175,30 @@ def test_what_a_program_said_before_it_failed_is_shown_after_the_screen(
     assert said.index("no weights in models/") < said.index("failed with exit code 1")
 
 
+def test_a_program_that_outlives_its_recording_is_told_of(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    out = tmp_path / "session"
+    code = "import time; time.sleep(60)"
+    terminal = Terminal(tmp_path, "run", "--out", str(out), "--", sys.executable, "-c", code)
+    terminals.append(terminal)
+    terminal.wait_for(b"interval")
+    terminal.type(b"q")
+    terminal.wait_for(b"Leave this view?")
+    terminal.type(b"s")
+    assert terminal.exit_code() == 0
+    status = read_status(out)
+    assert status is not None
+    assert status.target_pid is not None
+    try:
+        said = terminal.seen.decode("utf-8", "replace").rpartition("\x1b[?1049l")[2]
+        assert f"The program goes on (pid {status.target_pid})." in said
+        assert f"mgtop stop {out} --target" in said
+        assert f"mgtop report {out}" in said
+    finally:
+        os.kill(status.target_pid, signal.SIGKILL)
+
+
 def test_leaving_the_screen_twice_by_control_c_leaves_the_program(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:

@@ -24,6 +24,7 @@ from mgtop.session.folder import (
     list_sessions,
     newest_live,
     sessions_root,
+    word_for,
 )
 from mgtop.session.lock import SessionLock
 from mgtop.session.writer import LOG_NAME, SessionWriteError
@@ -156,6 +157,12 @@ def test_a_folder_its_log_or_a_part_of_its_name(
         assert find(text) == storm
     monkeypatch.chdir(storm)
     assert find(".") == find(LOG_NAME) == storm
+
+
+def test_what_to_call_a_session_on_a_command_line(root: Path, tmp_path: Path) -> None:
+    ours, elsewhere = make(root, "20261130-210000-n", 1), make(tmp_path, "my session", 2)
+    assert word_for(ours, root) == "20261130-210000-n"
+    assert word_for(elsewhere, root) == f"'{elsewhere}'"
 
 
 def test_a_whole_name_wins_over_names_that_it_is_part_of(root: Path) -> None:
