@@ -71,8 +71,11 @@ class MgtopApp(App[Leaving]):
             self.register_theme(theme)
         plain = bool(os.environ.get("NO_COLOR")) or self.console.color_system == "standard"
         wanted = os.environ.get("MGTOP_THEME") or (ANSI if plain else DEFAULT)
-        if wanted in self.available_themes:
-            self.theme = wanted
+        if wanted not in self.available_themes:
+            own = ", ".join(theme.name for theme in self._own_themes)
+            self.live.say(f"no theme {wanted!r}; there are {own}")
+            wanted = ANSI if plain else DEFAULT
+        self.theme = wanted
         leave_on_hangup(self.exit)
         self.set_interval(1.0, self._leave_if_gone)
         self.push_screen(self.live)

@@ -327,6 +327,18 @@ async def test_no_color_means_the_terminals_own(
         assert app.theme == "mgtop-ansi"
 
 
+async def test_a_theme_that_is_none_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("MGTOP_THEME", "mgtop-drak")
+    app = still(tmp_path)
+    async with app.run_test(size=(120, 24)) as pilot:
+        await pilot.pause()
+        assert app.theme == "mgtop-dark"
+        assert "no theme 'mgtop-drak'; there are" in shown(app)
+
+
 async def test_help_lists_every_key(tmp_path: Path) -> None:
     app = still(tmp_path)
     async with app.run_test(size=(80, 40)) as pilot:
