@@ -73,7 +73,8 @@ class MgtopApp(App[Leaving]):
         wanted = os.environ.get("MGTOP_THEME") or (ANSI if plain else DEFAULT)
         if wanted not in self.available_themes:
             own = ", ".join(theme.name for theme in self._own_themes)
-            self.live.say(f"no theme {wanted!r}; there are {own}")
+            said = f"no theme {wanted!r}; there are {own}"
+            self.call_after_refresh(self.live.say, said)  # once the screen is there
             wanted = ANSI if plain else DEFAULT
         self.theme = wanted
         leave_on_hangup(self.exit)
