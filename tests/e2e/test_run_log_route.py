@@ -28,7 +28,8 @@ for index in range(40):
     if request: request.frame()
 if request: request.end()
 print(f"[req 7f3a] T+{t + 5} stream_end frames=40", flush=True)
-print("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 24.00 GiB total")
+oom = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 24.00 GiB total capacity;"
+print(f"RuntimeError: {oom}")
 print("AttributeError: 'NoneType' object has no attribute 'shape'")
 """
 
