@@ -1,6 +1,6 @@
 """``python -m mgtop``."""
 
-from mgtop.cli.main import main
+from mgtop.cli.entry import main
 
 if __name__ == "__main__":
     main()
