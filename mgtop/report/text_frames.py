@@ -24,11 +24,6 @@ def first_frame(page: Page, summary: Summary) -> None:
         ("first sampling", number(first.sampling_p50), "", "", "", ""),
     ]
     page.table(_HEAD, rows, left=("",))
-    if len(summary.requests) == 1 and summary.requests[0].spans:
-        spans = summary.requests[0].spans
-        page.pair(
-            "stages", ", ".join(f"{name} {with_unit(ms, 'ms')}" for name, ms in spans.items())
-        )
 
 
 def intervals(page: Page, summary: Summary) -> None:
@@ -43,6 +38,10 @@ def intervals(page: Page, summary: Summary) -> None:
     page.pair("frame pace", f"{with_unit(summary.frame_interval_ms.p50, 'ms')} per frame (P50)")
     page.pair("fps", number(summary.fps))
     page.pair("rtf", f"{number(summary.rtf)} (above 1: slower than the target fps)")
+    if len(summary.requests) == 1 and summary.requests[0].spans:
+        spans = summary.requests[0].spans.items()
+        named = ", ".join(f"{name} {with_unit(ms, 'ms')}" for name, ms in spans)
+        page.pair("spans, P50", named)
 
 
 def playout(page: Page, summary: Summary) -> None:
