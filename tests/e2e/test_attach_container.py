@@ -46,12 +46,22 @@ def mgtop(tmp_path: Path) -> Iterator[Mgtop]:
     command.close()
 
 
+def own_tmp() -> str:
+    """Mounts an empty /tmp; a checkout that lies in the old one is put back into its place."""
+    if not ROOT.is_relative_to("/tmp"):
+        return "mount -t tmpfs none /tmp"
+    return (
+        f"mount --bind '{ROOT}' /mnt && mount -t tmpfs none /tmp"
+        f" && mkdir -p '{ROOT}' && mount --bind /mnt '{ROOT}'"
+    )
+
+
 @contextmanager
 def contained(shell: str, **env: str) -> Iterator[int]:
     """A program that is process 1 of a container with a /tmp of its own; its pid out here."""
     environment = {name: value for name, value in os.environ.items() if "MGTOP" not in name}
     outer = subprocess.Popen(
-        [*NAMESPACES, "sh", "-c", f"mount -t tmpfs none /tmp && {shell}"],
+        [*NAMESPACES, "sh", "-c", f"{own_tmp()} && {shell}"],
         env={**environment, "PYTHONPATH": str(ROOT), **env},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
