@@ -21,6 +21,9 @@ WAYS = ("raised", "printed", "counted")
 """How an out-of-memory error is seen, the way whose message says most first."""
 SAME_WAY_NS, OTHER_WAY_NS = 200_000_000, 5_000_000_000
 """Two out-of-memory errors so near each other, seen in the same or another way, are one."""
+LITTLE_BYTES = 1 << 30
+"""With less memory left than that, an error of cuBLAS or cuDNN at its start is taken for one of
+memory: they ask for some hundred MiB, and do not say that they did not get them."""
 MOST_PENDING = 64
 POINTS = 512
 """Readings at emits that the shape is judged by; beyond, every other one is dropped."""
@@ -288,8 +291,19 @@ class MemoryLog:
         return log
 
     def _line(self, record: r.OutputLine) -> None:
-        if record.kind == "oom":
+        suspect = record.kind == "oom_suspect" and self._is_nearly_full()
+        if record.kind == "oom" or suspect:
             self._add_oom(record.t_ns, 0, "printed", record.text)
+
+    def _is_nearly_full(self) -> bool:
+        """Whether a GPU of the target has so little left that a library could not start on it."""
+        for device in self._devices.of_target():
+            log = self.gpus.get(device.gpu)
+            used = log.in_use.get("device") if log is not None else None
+            total = device.total_bytes
+            if used is not None and total is not None and total - used < LITTLE_BYTES:
+                return True
+        return False
 
     def _failure(self, record: r.Failure) -> None:
         if is_oom(record):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ Examples:
     epilog=_EXAMPLES,
     short_help="Monitor a running process and its descendants.",
 )
-@click.argument("pid", type=click.IntRange(min=1), metavar="PID")
+@click.argument("target", metavar="PID")
 @click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -58,7 +59,7 @@ Examples:
 )
 @recording_options
 def command(
-    pid: int,
+    target: str,
     log: Path | None,
     config: Path | None,
     inject: bool,
@@ -72,29 +73,44 @@ def command(
     process's own probe, with what its pipe still holds of the time before; else from the text
     log that it writes; else only GPU and host figures are seen, and you are told the command
     that would give frames. With --seconds, mgtop lets go after that time.
+
+    In a container beside this one that shares only the runtime folder, a process cannot be
+    seen: give the path of its pipe there, PID.fifo, instead of PID.
     """
     from mgtop.record.attach.existing import recording_of
-    from mgtop.record.attach.process import CannotAttach, find
 
     if not headless and not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise UserError(
             "There is no terminal to draw on; use --headless to record without a screen."
         )
-    try:
-        process = find(pid)
-    except CannotAttach as error:
-        raise UserError(str(error)) from None
-    existing = recording_of(pid)
+    process, fifo = _target(target)
+    existing = recording_of(process.pid) if fifo is None else None
     if existing is not None and headless:
         with _interruptible() as interrupted:
-            return _open_existing(existing, pid, interrupted, seconds)
+            return _open_existing(existing, process.pid, interrupted, seconds)
     if existing is not None:
-        return _open_existing(existing, pid)
+        return _open_existing(existing, process.pid)
     _check_log(log)
-    if inject:
+    if inject and fifo is None:
         _inject(process)
-    plan, kept = _plan(process, config, log, seconds)
+    plan, kept = _plan(process, config, log, seconds, fifo)
     return _record(plan, kept, process, headless=headless, out=out)
+
+
+def _target(text: str) -> tuple[Process, str | None]:
+    """The process that a pid means; or what a probe's pipe, given by its path, tells of one."""
+    from mgtop.record.attach.pipe_only import PipeTarget, pipe_at
+    from mgtop.record.attach.process import CannotAttach, find
+
+    try:
+        if text.endswith(".fifo"):
+            place = pipe_at(Path(text))
+            return PipeTarget(place, lambda: True).process, str(place.path)
+        if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 31):
+            raise UserError(f"{text!r} is no pid; pgrep -af python lists candidates.")
+        return find(int(text)), None
+    except CannotAttach as error:
+        raise UserError(str(error)) from None
 
 
 def _inject(process: Process) -> None:
@@ -149,10 +165,12 @@ def _start(plan: Plan, kept: str, process: Process, out: Path | None) -> Recordi
     try:
         recording = start(plan, out=out, config_yaml=kept)
     except LaunchError as error:
-        existing = recording_of(process.pid) or holder(runtime_folder(), process.proc)
+        if out is None and error.folder is not None and not (error.folder / LOG_NAME).exists():
+            shutil.rmtree(error.folder, ignore_errors=True)  # nothing was recorded in it
+        existing = None
+        if plan.attach is not None and plan.attach.fifo is None:
+            existing = recording_of(process.pid) or holder(runtime_folder(), process.proc)
         if existing is not None:
-            if error.folder is not None and not (error.folder / LOG_NAME).exists():
-                shutil.rmtree(error.folder, ignore_errors=True)
             return existing
         raise UserError(str(error), error.code) from None
     status = read_status(recording.folder)
@@ -183,10 +201,13 @@ def _follow(recording: Recording, process: Process, interrupted: list[int]) -> i
 
 
 def _on_screen(recording: Recording, process: Process) -> int:
-    from mgtop.cli.conduct import say_goes_on, say_session
+    from mgtop.cli.conduct import STOPPING_S, say_goes_on, say_session
     from mgtop.view.app import run_view
 
-    run_view(recording.folder, fps=None, readonly=False)
+    choice = run_view(recording.folder, fps=None, readonly=False)
+    if choice != "leave":
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            recording.wait(STOPPING_S)
     outcome = recording.poll()
     if outcome is None:
         say_goes_on(recording.folder)
@@ -196,7 +217,7 @@ def _on_screen(recording: Recording, process: Process) -> int:
     return _exit_code(outcome, interrupted=False)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _interruptible() -> Iterator[list[int]]:
     """Signals that would end this command are put into a list instead."""
     seen: list[int] = []
@@ -277,7 +298,11 @@ def _check_log(log: Path | None) -> None:
 
 
 def _plan(
-    process: Process, config: Path | None, log: Path | None, seconds: float | None
+    process: Process,
+    config: Path | None,
+    log: Path | None,
+    seconds: float | None,
+    fifo: str | None,
 ) -> tuple[Plan, str]:
     """What to record, and the configuration to keep beside it."""
     from mgtop.record.attach.restart import folder_of, restart_line
@@ -285,17 +310,18 @@ def _plan(
     from mgtop.record.plan import Attached, Plan
 
     settings, path = _configuration(process, config)
-    folder = folder_of(process)
-    command = list(process.command) or [process.name]
+    folder = folder_of(process) if fifo is None else None
+    command = list(process.command) or ["?"]
     attached = Attached(
         pid=process.pid,
         proc=process.proc,
         log=str(log.resolve()) if log is not None else None,
         apart=[os.getpid()],
-        advice=restart_line(process, masked=True) or "",
+        advice=(restart_line(process, masked=True) or "") if fifo is None else "",
+        fifo=fifo,
     )
     plan = Plan(
-        name=settings.name or name_of_command(command),
+        name=settings.name or (name_of_command(command) if fifo is None else Path(fifo).stem),
         command=command,
         cwd=folder or "",
         params=settings.params,

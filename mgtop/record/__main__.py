@@ -16,9 +16,9 @@ import traceback
 from pathlib import Path
 
 from mgtop.record.attach.claim import AlreadyAttached
-from mgtop.record.attach.opening import open_attached
+from mgtop.record.attach.opening import Followed, open_attached
+from mgtop.record.attach.pipe_only import PipeTarget
 from mgtop.record.attach.process import CannotAttach
-from mgtop.record.attach.target import AttachedTarget
 from mgtop.record.notes import note
 from mgtop.record.opening import open_recording
 from mgtop.record.pipes import PipeError
@@ -38,13 +38,14 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]).absolute()
     _ignore_hangup()
     asked = _listen()
-    target: Target | AttachedTarget | None = None
+    target: Target | Followed | None = None
     try:
         plan = take_plan(folder)
         write_status(folder, Status(recorder_pid=os.getpid()))
         with _lock(folder) as lock:
             recorder, target = _open(folder, plan, asked)
-            lock.update(target_pid=target.pid)
+            if not isinstance(target, PipeTarget):  # its pid means another process here
+                lock.update(target_pid=target.pid)
             write_status(
                 folder,
                 Status(
@@ -66,7 +67,7 @@ def main(arguments: list[str]) -> int:
         return _end(folder, target, FAULT, f"error: {message}", message)
 
 
-def _open(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target | AttachedTarget]:
+def _open(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target | Followed]:
     if plan.attach is not None:
         return open_attached(folder, plan, plan.attach, asked)
     return open_recording(folder, plan, asked)
@@ -109,7 +110,7 @@ def _listen() -> Asked:
 
 def _end(
     folder: Path,
-    target: Target | AttachedTarget | None,
+    target: Target | Followed | None,
     code: int,
     reason: str,
     message: str = "",

@@ -31,11 +31,13 @@ class Attached(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     ``log``: the text log that it writes; None: its output, where that is a file.
     ``apart``: pids that are mgtop's own, should they be among its descendants.
-    ``advice``: how to start it so that its frames are told.
+    ``advice``: how to start it so that its frames are told. ``fifo``: its event pipe, where
+    that is all that can be seen of it; then ``pid`` is what it calls itself.
     """
 
     pid: int
     proc: int
+    fifo: str | None = None
     log: str | None = None
     apart: list[int] = []
     advice: str = ""

@@ -391,6 +391,19 @@ class TestOom:
         assert session.summary().ooms == []
 
 
+@pytest.mark.parametrize(("in_use_mib", "count"), [(TOTAL_MIB - 500, 1), (TOTAL_MIB - 5_000, 0)])
+def test_what_memory_errors_hide_behind_counts_where_memory_is_short(
+    in_use_mib: int, count: int
+) -> None:
+    session = Session()
+    session.load()
+    session.use(in_use_mib)
+    session.read()
+    line = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate"
+    session.add(r.OutputLine(session.now, 0, "oom_suspect", line))
+    assert len(session.summary().ooms) == count
+
+
 def test_asking_for_it_changes_nothing() -> None:
     session = steady(lambda i: 9_000 + i)
     asked = Channels()

@@ -16,7 +16,14 @@ from mgtop.record.status import read_status
 from mgtop.record.tree import is_running
 from mgtop.session.lock import is_live
 from mgtop.session.reader import LogReader
-from mgtop.wire.records import AnyRecord, FrameEmit, HostCpu, TargetExit, TargetStart
+from mgtop.wire.records import (
+    AnyRecord,
+    FrameEmit,
+    HostCpu,
+    TargetExit,
+    TargetStart,
+    TargetStopped,
+)
 from tests.e2e.attaching import LOGGING, Mgtop, last_line
 from tests.e2e.test_run_in_a_terminal import Terminal
 from tests.record.attach.programs import FRAMES, IDLE, bytes_in, program, python, until
@@ -253,8 +260,10 @@ def test_a_shell_is_watched_without_mgtop_itself(mgtop: Mgtop, tmp_path: Path) -
     ("arguments", "said"),
     [
         (["4194303"], "There is no process 4194303 here"),
-        (["0"], "0 is not in the range"),
-        (["4711x"], "is not a valid integer"),
+        (["0"], "'0' is no pid"),
+        (["4711x"], "'4711x' is no pid"),
+        (["/nowhere/1.fifo"], "There is no event pipe /nowhere/1.fifo"),
+        (["/dev/null.fifo"], "is no event pipe of a probe"),
         ([str(os.getpid()), "--log", "/nowhere.log"], "There is no log '/nowhere.log'"),
         ([str(os.getpid()), "--log", "/dev/null"], "is not a regular file"),
         ([str(os.getpid()), "--config", "/nowhere.yaml"], "/nowhere.yaml"),
@@ -279,6 +288,8 @@ def test_a_stopped_process_is_attached_to_all_the_same(mgtop: Mgtop) -> None:
         assert is_running(running.pid)
         state = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0]
         assert state == "T"  # as it was
+        stops = [r.stopped for r in records_of(last_line(done.stdout)) if type(r) is TargetStopped]
+        assert stops == [True]
         os.kill(running.pid, signal.SIGCONT)
     report = mgtop.report(last_line(done.stdout))
     assert sum(request["frames"] for request in report["requests"]) > 20
@@ -302,3 +313,31 @@ def test_the_screen_says_where_frames_come_from(mgtop: Mgtop, tmp_path: Path) ->
         assert is_live(folder)
         mgtop.run("stop", folder)
         assert running.poll() is None
+
+
+def test_a_pipe_in_a_shared_folder_where_the_program_cannot_be_seen(
+    mgtop: Mgtop, tmp_path: Path
+) -> None:
+    code = FRAMES.replace("while True:", "while number < 1:").replace("range(500)", "range(150)")
+    with program(*python(code, 0.02), runtime=mgtop.runtime) as running:
+        fifo = mgtop.runtime / f"{running.pid}.fifo"
+        until(lambda: bytes_in(fifo) > 5_000)
+        shared = tmp_path / "shared" / "1.fifo"  # as that container calls it
+        shared.parent.mkdir(mode=0o700)
+        os.link(fifo, shared)
+        watching = mgtop.start("attach", shared, "--headless")
+        folder = wait_for_recording(mgtop)
+        done = mgtop.run("attach", shared, "--headless")
+        assert done.returncode == 2
+        assert "already being read by another recorder" in done.stderr
+        assert running.wait(20) == 0
+        stdout, stderr = watching.communicate(timeout=20)
+        assert watching.returncode == 0, stderr
+        assert last_line(stdout) == folder
+    frames = [record.emit for record in records_of(folder) if isinstance(record, FrameEmit)]
+    assert frames == list(range(150))
+    report = mgtop.report(folder)
+    assert report["target"]["route"] == "probe"
+    assert report["target"]["pid"] == 1
+    done = mgtop.run("attach", shared, "--headless")
+    assert "The program that made" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,10 +28,12 @@ class TreePipes:
 
     Args:
         members: the processes, the attached one first.
+        known: FIFOs that are read whoever writes to them.
     """
 
-    def __init__(self, members: Callable[[], list[Process]]) -> None:
+    def __init__(self, members: Callable[[], list[Process]], known: Sequence[Place] = ()) -> None:
         self._members = members
+        self._known = known
         self._pipes: dict[tuple[int, int], FoundPipe] = {}
         self._by_process: dict[int, tuple[int, int]] = {}
         self._refused: dict[tuple[int, int], PipeError] = {}
@@ -43,6 +45,11 @@ class TreePipes:
     def places(self) -> list[Place]:
         """Of the FIFOs that are being read."""
         return [pipe.place for pipe in self._pipes.values()]
+
+    @property
+    def has_writer(self) -> bool:
+        """Whether any of them was open for writing, as of the last read."""
+        return any(pipe.has_writer for pipe in self._pipes.values())
 
     @property
     def refused(self) -> PipeError | None:
@@ -73,6 +80,10 @@ class TreePipes:
         into = now - self._looked_into_ns >= LOOK_INTO_NS
         if into:
             self._looked_into_ns = now
+        for place in self._known:
+            identity = identity_of(place)
+            if identity is not None:
+                self._open(place, identity)
         for member in self._members():
             if member.proc not in self._by_process:
                 fresh = member.proc not in self._looked_into
@@ -82,21 +93,23 @@ class TreePipes:
     def _open_first(self, member: Process, *, look_into: bool) -> None:
         for place in places(member, look_into=look_into):
             identity = identity_of(place)
-            if identity is None:
-                continue
-            if identity not in self._pipes:
-                try:
-                    self._pipes[identity] = FoundPipe(place)
-                except FileNotFoundError:
-                    continue
-                except PipeError as error:
-                    if identity not in self._refused:
-                        note(str(error))
-                    self._refused[identity] = error
-                    continue
-                self._refused.pop(identity, None)
-            self._by_process[member.proc] = identity
-            return
+            if identity is not None and self._open(place, identity):
+                self._by_process[member.proc] = identity
+                return
+
+    def _open(self, place: Place, identity: tuple[int, int]) -> bool:
+        if identity not in self._pipes:
+            try:
+                self._pipes[identity] = FoundPipe(place)
+            except FileNotFoundError:
+                return False
+            except PipeError as error:
+                if identity not in self._refused:
+                    note(str(error))
+                self._refused[identity] = error
+                return False
+            self._refused.pop(identity, None)
+        return True
 
     def close(self, *, remove: bool) -> None:
         """Give them all up. They are their processes' own, so they stay."""

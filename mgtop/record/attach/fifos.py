@@ -98,6 +98,8 @@ class FoundPipe:
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.has_writer = True
+        """Whether a process had it open for writing, as of the last read."""
         self._fd = _open(place)
         status = os.fstat(self._fd)
         self.identity = (status.st_dev, status.st_ino)
@@ -112,9 +114,12 @@ class FoundPipe:
     def read_into(self, buffer: memoryview) -> int:
         """Take all that is there; return how many bytes that were."""
         try:
-            return os.readv(self._fd, [buffer])
+            size = os.readv(self._fd, [buffer])
         except BlockingIOError:
+            self.has_writer = True
             return 0
+        self.has_writer = size > 0
+        return size
 
     def close(self) -> None:
         """Give up the lock: from now on its probe keeps the newest events in it."""
@@ -133,7 +138,11 @@ def identity_of(place: Place) -> tuple[int, int] | None:
 def _open(place: Place) -> int:
     if identity_of(place) is None:
         raise FileNotFoundError(place.name)
-    flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | (0 if place.is_open else os.O_NOFOLLOW)
+    # For reading alone, so that the last writer's end is seen; the probe reads too, so it never
+    # lacks a reader.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    if not place.is_open:
+        flags |= os.O_NOFOLLOW
     try:
         fd = os.open(place.path, flags)
     except OSError as error:

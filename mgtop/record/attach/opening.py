@@ -13,6 +13,7 @@ import msgspec
 from mgtop.record.attach.claim import Claim, remove_stale
 from mgtop.record.attach.events import Translator, TreePipes
 from mgtop.record.attach.past import Past
+from mgtop.record.attach.pipe_only import PipeTarget, pipe_at
 from mgtop.record.attach.target import AttachedTarget
 from mgtop.record.attach.textlogs import TextLogs, output_of
 from mgtop.record.events import Intake
@@ -28,12 +29,15 @@ from mgtop.session.secrets import mask_command
 from mgtop.session.writer import LogWriter
 from mgtop.wire.records import TargetStart, pid_of
 
+Followed = AttachedTarget | PipeTarget
+"""A process with its descendants; or, where those cannot be seen, its event pipe alone."""
+
 
 class AttachedRecorder(Recorder):
     """A recorder that lets go of the process when it ends."""
 
     claim: Claim | None = None
-    attached: AttachedTarget | None = None
+    attached: Followed | None = None
 
     def run(self) -> None:
         """Record until the end, as :meth:`Recorder.run`."""
@@ -48,7 +52,7 @@ class AttachedRecorder(Recorder):
 
 def open_attached(
     folder: Path, plan: Plan, attach: Attached, asked: Asked
-) -> tuple[Recorder, AttachedTarget]:
+) -> tuple[Recorder, Followed]:
     """Start everything that watches a process; the process itself notices nothing.
 
     Raises:
@@ -57,15 +61,7 @@ def open_attached(
         PipeError: its FIFO is there, but cannot be read.
         SessionWriteError: the log cannot be written.
     """
-    runtime = runtime_folder()
-    remove_stale(runtime)
-    target = AttachedTarget(attach.pid, attach.proc, [os.getpid(), *attach.apart])
-    claim = Claim(runtime, target.proc, folder)
-    pipes = TreePipes(target.members)
-    pipes.look()
-    if pipes.absence is not None and pipes.refused is not None:
-        claim.release()
-        raise pipes.refused
+    target, pipes, claim = _find(folder, attach)
     losses = LossAccount(from_start=False)
     translator = Translator(target.members, lambda: any(p.owner is None for p in pipes.places))
     intake = Intake(1, losses, translator, frames=plan.frames.from_ != "log")
@@ -106,9 +102,32 @@ def open_attached(
     return recorder, target
 
 
-def _text_logs(plan: Plan, attach: Attached, target: AttachedTarget, intake: Intake) -> TextLogs:
+def _find(folder: Path, attach: Attached) -> tuple[Followed, TreePipes, Claim | None]:
+    """The program, its event pipes, and the right to read them."""
+    if attach.fifo is not None:
+        place = pipe_at(Path(attach.fifo))
+        pipes = TreePipes(list, [place])
+        target: Followed = PipeTarget(place, lambda: pipes.has_writer)
+        claim = None  # the lock of the pipe itself will do
+    else:
+        runtime = runtime_folder()
+        remove_stale(runtime)
+        target = AttachedTarget(attach.pid, attach.proc, [os.getpid(), *attach.apart])
+        claim = Claim(runtime, target.proc, folder)
+        pipes = TreePipes(target.members)
+    pipes.look()
+    if pipes.absence is not None and pipes.refused is not None:
+        if claim is not None:
+            claim.release()
+        raise pipes.refused
+    return target, pipes, claim
+
+
+def _text_logs(plan: Plan, attach: Attached, target: Followed, intake: Intake) -> TextLogs:
     if attach.log is not None:
         paths = [Path(attach.log)]
+    elif isinstance(target, PipeTarget):
+        paths = []
     else:
         paths = [where.path for where in output_of(target.process) if where.path is not None]
 
@@ -136,15 +155,17 @@ def _completed(plan: Plan, past: Past, logs: TextLogs) -> Plan:
     return msgspec.structs.replace(plan, params=params, settings=settings)
 
 
-def _environment(target: AttachedTarget, intake: Intake) -> Mapping[str, str]:
+def _environment(target: Followed, intake: Intake) -> Mapping[str, str]:
     """Environment of the process that emits, else of the one attached to."""
+    if isinstance(target, PipeTarget):
+        return {}  # a process of its pid here is another one
     emitting = intake.emitting
     found = environment_of(pid_of(emitting.proc)) if emitting is not None else {}
     return found or environment_of(target.pid)
 
 
 def _greeting(
-    target: AttachedTarget, pipes: TreePipes, past: Past, logs: TextLogs, attach: Attached
+    target: Followed, pipes: TreePipes, past: Past, logs: TextLogs, attach: Attached
 ) -> str:
     """What is known of its frames, in a sentence or two."""
     attached = f"Attached to process {target.pid} ({target.process.name})"
