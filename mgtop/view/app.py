@@ -160,7 +160,7 @@ class MgtopApp(App[Leaving]):
             return
         try:
             summary = self.feed.model.summary()
-            target = save(self.folder, self.export_screenshot(), summary, self.feed.recent)
+            target = save(self.folder, self.export_screenshot(), summary, self.feed.recent())
         except OSError as error:
             self.live.say(f"the snapshot cannot be written: {error.strerror}")
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,12 @@ from mgtop.analysis.model import Model
 from mgtop.session.lock import is_live
 from mgtop.session.marks import MarksReader
 from mgtop.session.reader import LogReader
+from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord, SessionEnd
 
 RECENT_NS = 30_000_000_000
-MOST_RECENT = 200_000
+RECENT_BYTES, MOST_BYTES = 1 << 20, 64 << 20
+"""How much of the log's end is read for :meth:`Feed.recent`: at first, and at most."""
 LIVE_EVERY_NS = 1_000_000_000
 READ_BYTES = 64 << 10
 """At a time, so that keys have their turn while a long log is read: some 25 ms of work."""
@@ -25,7 +26,6 @@ class Feed:
 
     Attributes:
         model: of all that was read.
-        recent: the records of the last 30 s, for snapshots.
         caught_up: the end of the log was reached.
         records: how many were read so far.
     """
@@ -33,7 +33,6 @@ class Feed:
     def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.folder = folder
         self.model = Model()
-        self.recent: deque[AnyRecord] = deque(maxlen=MOST_RECENT)
         self.caught_up = False
         self.records = 0
         self._clock = clock
@@ -67,9 +66,8 @@ class Feed:
             records = self._reader.poll()
             for record in records:
                 self.model.feed(record)
-                self.recent.append(record)
-                if isinstance(record, SessionEnd):
-                    self._ended = True
+            if not self._ended:
+                self._ended = any(isinstance(record, SessionEnd) for record in records)
             count += len(records)
             if self._reader.at_end:
                 self.caught_up = True
@@ -80,7 +78,6 @@ class Feed:
             self.model.feed(mark)
             count += 1
         self.records += count
-        self._forget()
         self._check_live()
         return count
 
@@ -88,11 +85,26 @@ class Feed:
         """Now, while it is recorded; else the end of the log."""
         return self._clock() if self.live and self.caught_up else self.model.about.last_ns
 
-    def _forget(self) -> None:
-        oldest = self.model.about.last_ns - RECENT_NS
-        recent = self.recent
-        while recent and recent[0].t_ns < oldest:
-            recent.popleft()
+    def recent(self) -> list[AnyRecord]:
+        """The records of the last 30 s, read from the end of the log once more."""
+        size = RECENT_BYTES
+        while True:
+            reader = LogReader(self.folder, from_end=size)
+            records: list[AnyRecord] = []
+            while not reader.at_end:
+                records += reader.poll()
+            newest = max((record.t_ns for record in records), default=0)
+            recent = [record for record in records if record.t_ns >= newest - RECENT_NS]
+            if len(recent) < len(records) or size >= MOST_BYTES or self._is_whole(size):
+                return recent
+            size *= 4
+
+    def _is_whole(self, size: int) -> bool:
+        """Whether the log is not longer than that."""
+        try:
+            return (self.folder / LOG_NAME).stat().st_size <= size
+        except OSError:
+            return True
 
     def _check_live(self) -> None:
         now = self._clock()

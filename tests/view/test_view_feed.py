@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.synthetic import Options, Session
 from mgtop.session.lock import SessionLock
 from mgtop.session.marks import append_mark
 from mgtop.session.writer import LogWriter
 from mgtop.view.feed import RECENT_NS, Feed
+from mgtop.wire.records import AnyRecord
 
 S = 1_000_000_000
 START = 1_000 * S
@@ -92,14 +95,27 @@ def test_marks_reach_the_model(tmp_path: Path) -> None:
     assert view.marks_ns == [START + 3 * S]
 
 
-def test_only_the_last_half_minute_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first_bytes", [1 << 20, 2_000])
+def test_the_last_half_minute_is_read_from_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_bytes: int
+) -> None:
+    monkeypatch.setattr("mgtop.view.feed.RECENT_BYTES", first_bytes)
     recording = Recording(tmp_path)
-    recording.go_on(100)
+    written: list[AnyRecord] = []
+    for _ in range(100):
+        recording.now_ns += S
+        records = recording.session.until(recording.now_ns)
+        written += records
+        recording.writer.append(records)
     feed = Feed(tmp_path, clock=lambda: recording.now_ns)
-    total = read_all(feed)
-    oldest = min(record.t_ns for record in feed.recent)
-    assert oldest >= START + 100 * S - RECENT_NS - S
-    assert len(feed.recent) < total / 2
+    read_all(feed)
+    newest = max(record.t_ns for record in written)
+    assert feed.recent() == [record for record in written if record.t_ns >= newest - RECENT_NS]
+    assert len(feed.recent()) < len(written) / 2
+
+
+def test_without_a_log_nothing_is_recent(tmp_path: Path) -> None:
+    assert Feed(tmp_path).recent() == []
 
 
 def test_a_long_log_is_read_piece_by_piece(tmp_path: Path) -> None:
