@@ -95,7 +95,7 @@ def test_the_text_report_of_the_example(log: Path, capsys: pytest.CaptureFixture
     assert run(["report", str(session)]) == 0
     text = capsys.readouterr().out
     assert text.startswith("VERDICT  stalls")
-    assert "stages         decode 14.0 ms, resize 10.0 ms, h2d 6.0 ms" in text
+    assert "spans, P50     decode 14.0 ms, resize 10.0 ms, h2d 6.0 ms" in text
     assert max(map(len, text.splitlines())) <= 80
     assert "interval, ms, over time, s" in text
 

@@ -72,7 +72,7 @@ def test_a_python_that_this_shell_would_not_find_is_named_in_full(
     path = f"{other}:{os.environ['PATH']}"
     shell = ["sh", "-c", f"exec python3 {shlex.quote(str(script))}"]
     with program(*shell, env={"PATH": path}) as running:
-        until(lambda: find(running.pid).command[0] == "python3")
+        until(lambda: find(running.pid).command[:1] == ("python3",))
         line = restart_line(find(running.pid))
     assert line is not None
     assert f"mgtop run -- {other}/python3 " in line
