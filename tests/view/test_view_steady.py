@@ -38,9 +38,9 @@ async def test_the_screen_holds_its_figures_but_not_its_bars_and_ages(tmp_path: 
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
 
-        def shown(now_ns: int, count: int, tails: Tails = SUMMARY.tails) -> str:
+        def shown(now_ns: int, fps: float, tails: Tails = SUMMARY.tails) -> str:
             summary = msgspec.structs.replace(
-                SUMMARY, interval_ms=Quantiles(count=count, p50=62.5), tails=tails
+                SUMMARY, interval_ms=Quantiles(count=now_ns, p50=62.5), fps=fps, tails=tails
             )
             age_ns = now_ns % S + 500 * MS
             feed.model.view = lambda now, begin, end, columns: live_view(  # type: ignore[method-assign]
@@ -51,11 +51,12 @@ async def test_the_screen_holds_its_figures_but_not_its_bars_and_ages(tmp_path: 
 
         start_ns = live_view().start_ns + 50 * S
         first = shown(start_ns, 11)
-        assert " n 11 " in first
+        assert "fps 11.0" in first
         assert "frame 500 ms ago" in first
         later = shown(start_ns + 250 * MS, 22)
-        assert " n 11 " in later
+        assert "fps 11.0" in later
         assert "frame 750 ms ago" in later
+        assert f" n {start_ns + 250 * MS:,}" in later  # each frame is counted as it comes
         late = msgspec.structs.replace(SUMMARY.tails, count=5)
-        assert " n 33 " in shown(start_ns + 500 * MS, 33, late)
-        assert " n 44 " in shown(start_ns + S, 44, late)
+        assert "fps 33.0" in shown(start_ns + 500 * MS, 33, late)
+        assert "fps 44.0" in shown(start_ns + S, 44, late)

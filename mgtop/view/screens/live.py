@@ -194,10 +194,10 @@ class LiveScreen(Screen[None]):
             height, [chart.bars is not None for chart in charts], self.selected is not None
         )
         status = self._status()
-        header, titles, readouts = self._figures(view, charts, layout, width)
+        header, titles, playout = self._figures(view, charts, layout, width)
         rows = [state_row(view, status, width), *header]
         rows += chart_rows(view, window, charts, titles, layout.charts, self._glyphs, self.selected)
-        rows += readouts
+        rows += readout_rows(view, width, layout.readouts)[:1] + playout
         self._page_top = len(rows) + 1
         tails, self._page = tail_rows(view, layout.tails, width, self.selected)
         rows += tails
@@ -208,9 +208,10 @@ class LiveScreen(Screen[None]):
     def _figures(
         self, view: LiveView, charts: list[Chart], layout: Layout, width: int
     ) -> tuple[list[list[Run]], ...]:
-        """Rows of figures: below the state, above each chart, and below the charts.
+        """Rows of figures: below the state, above each chart, and of the playout.
 
-        While time passes they are renewed once a second, and at once with a late frame.
+        While time passes they are renewed once a second, and at once with a late frame. The
+        row of intervals is not among them: it counts each frame as it comes.
         """
         passing = self.feed.live and self.feed.caught_up and self._frozen is None
         shown = [(chart.stale, chart.bars and chart.bars.top) for chart in charts]
@@ -221,7 +222,7 @@ class LiveScreen(Screen[None]):
             lambda: (
                 header_rows(view, width, layout.header - 1),
                 [title_row(chart, width) for chart in charts],
-                readout_rows(view, width, layout.readouts),
+                readout_rows(view, width, layout.readouts)[1:],
             ),
         )
 
