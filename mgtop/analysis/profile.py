@@ -35,11 +35,6 @@ class Profile:
         self._usual: dict[str, float | None] = {}
         self._scatters: dict[str, float] = {}
 
-    @property
-    def known_emits(self) -> int:
-        """Other emits that make what is usual."""
-        return len(self._others)
-
     def get(self, name: str) -> int | None:
         """A quantity of this interval."""
         return self.quantities.get(name)
