@@ -28,6 +28,7 @@ Faults:
   output   the output takes blocks slowly         vram     the allocator gives back a
   compute  the model takes more steps                      fragmented cache (GPU only)
 
+What leak does is seen in GPU memory only.
 A fault alone strikes some twenty times a minute. Keys: every=20 (emits) or every=3s, ms=150,
 at=40+80 (emits, from 0 over the run), seed=7; leak: mib=16. What faults really did is in
 truth.json in the session, one JSON object a line."""
