@@ -22,8 +22,10 @@ class Scored:
     shifts: int
 
 
-def results(scored: Sequence[Scored], seeds: Sequence[int], seconds: float) -> dict[str, Any]:
-    """Everything that is published; plain data."""
+def results(
+    scored: Sequence[Scored], seeds: Sequence[int], seconds: float | None
+) -> dict[str, Any]:
+    """Everything that is published; plain data. ``seconds``: how long the runs took."""
     levels: dict[str, Any] = {}
     for level in LEVELS:
         mine = [s for s in scored if s.cell["level"] == level]
@@ -49,7 +51,7 @@ def results(scored: Sequence[Scored], seeds: Sequence[int], seconds: float) -> d
     return {
         "seeds": list(seeds),
         "runs": len(cells),
-        "minutes": round(seconds / 60, 1),
+        "minutes": None if seconds is None else round(seconds / 60, 1),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
         "python": platform.python_version(),

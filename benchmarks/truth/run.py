@@ -64,7 +64,8 @@ def main() -> int:
     finally:
         if options.again is None and options.keep is None:
             shutil.rmtree(work, ignore_errors=True)
-    found = results(scored, options.seeds, time.monotonic() - began)
+    took = time.monotonic() - began if options.again is None else None
+    found = results(scored, options.seeds, took)
     if options.out:
         options.out.write_text(json.dumps(found, indent=1) + "\n")
     print(render(found))

@@ -41,7 +41,10 @@ def render(results: Mapping[str, Any]) -> str:
             f"{cores[0]:.2f}–{cores[-1]:.2f} cores during them."
         )
     for level, found in results["levels"].items():
-        lines += ["", f"### {TITLES[level]}", ""]
+        lines += ["", f"## {TITLES[level]}", ""]
+        if not found["confusion"]:
+            lines.append("No late frame is found and nothing is named: there are no frames to see.")
+            continue
         lines += goals(found)
         lines += ["", "What was named for each single fault:", ""]
         lines += matrix(found["confusion"])
