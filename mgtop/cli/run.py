@@ -91,6 +91,7 @@ def command(
     try:
         plan = plan_from(settings, path, name=name, seconds=seconds, stdin=stdin)
         kept = config_yaml(settings, path, plan)
+        _check_gates(settings, path)
     except ConfigError as error:
         raise located(error, path, overrides) from None
     if settings.frames.hooks:
@@ -113,6 +114,17 @@ def _check_text(*texts: str) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise UserError(f"{text!r} is not UTF-8 text; mgtop cannot record that.") from None
+
+
+def _check_gates(settings: RunConfig, path: Path) -> None:
+    from mgtop.config.load import ConfigError
+    from mgtop.report.gates import GateError, parse_gate
+
+    for number, text in enumerate(settings.gate):
+        try:
+            parse_gate(text)
+        except GateError as error:
+            raise ConfigError(str(error), str(path), key=f"gate[{number}]") from None
 
 
 def _varied(settings: RunConfig, path: Path) -> dict[str, Any]:

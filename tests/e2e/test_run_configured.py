@@ -100,6 +100,7 @@ def test_what_is_wrong_is_said_with_file_line_and_key(mgtop: Machine, project: P
         (["python=/nix"], "--set: python: /nix does not exist"),
         (["command=[x]"], "base.yaml:4: edit.conf/infer.yaml: no word of the command is conf/"),
         (["edit={conf/infer.yaml: {steps: steps}}"], "did you mean 'model.sample_steps'?"),
+        (['gate=["fps > 1", "fps >"]'], "--set: gate[1]: 'fps >' is no gate: "),
     ]:
         sets = [word for text in arguments for word in ("--set", text)]
         done = mgtop.run("run", "round.yaml", "--headless", *sets)

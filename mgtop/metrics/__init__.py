@@ -1,0 +1,1 @@
+"""Live sessions, offered to Prometheus and OTLP."""
