@@ -40,9 +40,19 @@ class Part(NamedTuple):
     every: float = 8
 
 
+PAIRS = (
+    "gpu_supply+gpu_compute",
+    "gpu_stall+gpu_compute",
+    "gpu_stall_mid+gpu_supply",
+    "gpu_supply+reclaim",
+    "gpu_stall+reclaim",
+    "gpu_compute+reclaim",
+)
+"""Two at once, each with a third of the time at least."""
 PARTS = (
     Part("work", ("gpu_stall", "gpu_stall_mid", "gpu_supply", "gpu_compute"), 45),
     Part("memory", ("reclaim", "small_reclaim"), 45),
+    Part("pairs", PAIRS, 45),
     Part("compile", ("recompile", "regraph"), 55, 12),
     Part("oom", ("oom",), 15),
     Part("neighbour", (), 36),
@@ -101,7 +111,7 @@ def options_of() -> Any:
     add("--out", type=Path, metavar="FILE", help="write the result as JSON")
     add("--keep", type=Path, metavar="DIR", help="keep every run there")
     add("--seed", type=int, default=100)
-    add("--minutes", type=float, default=5.7, help="start no run that would end later")
+    add("--minutes", type=float, default=8.5, help="start no run that would end later")
     add("--only", nargs="+", choices=[part.name for part in PARTS])
     add("--device", default="cuda", choices=("cuda", "cpu"), help="cpu: only to try it out")
     return parser.parse_args()

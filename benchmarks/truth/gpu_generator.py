@@ -100,10 +100,11 @@ class Generator:
         faults = options.fault
         self.plan = Plan(faults, INTERVAL_MS, options.every, (1.5, 10), options.seed)
         cuda = self.device.type == "cuda"
-        self.reclaim = Reclaim(self.device) if cuda and "reclaim" in faults else None
+        single = {name for fault in faults for name in fault.split("+")}
+        self.reclaim = Reclaim(self.device) if cuda and "reclaim" in single else None
         self.compiler: dict[str, Compiler] = {}
         for fault, mode in (("recompile", None), ("regraph", "reduce-overhead")):
-            if fault in faults:
+            if fault in single:
                 self.compiler[fault] = Compiler(grade, self.device, mode)
 
     def frame(self, request: Any, emit: int) -> None:
@@ -165,12 +166,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     add = parser.add_argument
     add("--seconds", type=float, default=30)
-    add("--fault", action="append", default=[], choices=FAULTS)
+    add("--fault", action="append", default=[], help="one of them, or two joined by +")
     add("--every", type=float, default=8, help="mean emits between strikes")
     add("--seed", type=int, default=0)
     add("--truth", type=Path)
     add("--device", default="cuda", choices=("cuda", "cpu"))
     options = parser.parse_args()
+    for name in (name for fault in options.fault for name in fault.split("+")):
+        if name not in FAULTS:
+            parser.error(f"there is no fault {name!r}: {', '.join(FAULTS)}")
     torch.set_num_threads(1)
     truth = TruthFile(options.truth)
     probe.load_begin()
