@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from mgtop.analysis.memory_figures import MemoryPin, StageSpan
 from mgtop.analysis.summary import Summary, Tail
 
 State = Literal["waiting", "loading", "warm-up", "steady", "stalled", "ended"]
@@ -56,7 +57,10 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary
     series: dict[str, Series]
     """Keys: ``interval``, ``slack``, ``vram:GPU``, ``vram_process:GPU``, ``gpu:GPU``,
-    ``cpu_process``, ``cpu_system``."""
+    ``cpu_process``, ``cpu_system``; of memory by the framework, read at each emit,
+    ``torch_allocated:GPU``, ``torch_reserved:GPU`` and ``torch_peak:GPU`` (the allocator's own
+    peak; GPU below 0 where only its CUDA ordinal is known: −1 − ordinal); of the target's RAM
+    ``host_rss``."""
     tails: list[TailMark]
     """Tails whose interval touches the window, oldest first."""
     marks_ns: list[int]
@@ -64,3 +68,9 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: int
     cores: int | None = None
     """Cores of the machine; ``cpu_process`` is in percent of one of them."""
+    stages: list[StageSpan] = []
+    """Stages that touch the window, oldest first."""
+    pins: list[MemoryPin] = []
+    """What happened to memory in the window, oldest first."""
+    memory_gpu: int | None = None
+    """The GPU that ``summary.memory`` is of: the number in the series' keys."""

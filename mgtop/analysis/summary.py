@@ -10,7 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
-Stage = Literal["load", "idle", "first_frame", "steady"]
+from mgtop.analysis.memory_figures import MemorySummary as MemorySummary
+from mgtop.analysis.memory_figures import OomSummary as OomSummary
+from mgtop.analysis.memory_figures import PeakMemory as PeakMemory
+from mgtop.analysis.memory_figures import Stage as Stage
+from mgtop.analysis.memory_figures import StageMemory as StageMemory
+
 EvidenceState = Literal["present", "absent", "not_resolved"]
 
 
@@ -161,51 +166,6 @@ class RequestSummary(Struct, frozen=True, kw_only=True):
     dropped: int | None = None
     duplicated: int | None = None
     note: str | None = None
-
-
-class StageMemory(Struct, frozen=True, kw_only=True):
-    """Peak readings of one stage, each by its own source."""
-
-    process_mib: float | None = None
-    device_mib: float | None = None
-    allocated_mib: float | None = None
-    reserved_mib: float | None = None
-    t_ms: float | None = None
-
-
-class PeakMemory(Struct, frozen=True, kw_only=True):
-    """The highest reading of the session."""
-
-    mib: float | None = None
-    stage: Stage | None = None
-    t_ms: float | None = None
-    source: Literal["process", "framework"] | None = None
-
-
-class OomSummary(Struct, frozen=True, kw_only=True):
-    """One out-of-memory error."""
-
-    stage: Stage | None
-    frame: int | None
-    message: str
-
-
-class MemorySummary(Struct, frozen=True, kw_only=True):
-    """Memory over the session (docs/concepts.md, memory)."""
-
-    total_mib: float | None = None
-    baseline_mib: float | None = None
-    resident_mib: float | None = None
-    first_frame_mib: float | None = None
-    steady_mib: float | None = None
-    peak: PeakMemory = PeakMemory()
-    stages: dict[str, StageMemory] = {}
-    peak_extra_mib: float | None = None
-    shape: Literal["load_only", "first_frame", "rising", "sawtooth", "flat", "unknown"] = "unknown"
-    growth_mib_per_frame: float | None = None
-    frames_to_limit: int | None = None
-    retries: int | None = None
-    ooms: list[OomSummary] = []
 
 
 class GpuSummary(Struct, frozen=True, kw_only=True):
