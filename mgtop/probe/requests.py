@@ -277,6 +277,25 @@ def open_request(id: Optional[str], params: Mapping[str, object], route: int = 0
     return request
 
 
+def request_apart(id: Optional[str], params: Optional[Mapping[str, object]], route: int) -> Request:  # noqa: A002
+    """A request that another route tells of: the program's own calls do not meet it.
+
+    ``params`` None: when it was received is not known, so nothing is said about it.
+    """
+    t_ns = monotonic_ns()
+    number = next(_numbers)
+    request = Request(str(number) if id is None else pack.clip(id, 200), number, route)
+    try:
+        out = outlet.current or outlet.start()
+        if out is not None and params is not None:
+            torch_watch.look()
+            kept = pack.fitting(params, _PARAMS_SIZE)
+            out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+    except Exception:
+        swallowed()
+    return request
+
+
 def current_request() -> Optional[Request]:
     """The request of the calling context: None, or :data:`unattributed` if it cannot be told."""
     held = _held.get()

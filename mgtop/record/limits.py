@@ -17,6 +17,7 @@ import msgspec
 from mgtop.wire.records import (
     FIRST_FREE_NAME,
     ROUTES,
+    Action,
     AnyEvent,
     Compile,
     Event,
@@ -26,6 +27,7 @@ from mgtop.wire.records import (
     Hello,
     Mark,
     Name,
+    Notice,
     RequestReceived,
     Span,
     Wait,
@@ -62,7 +64,7 @@ _BOUNDS: dict[str, tuple[int, int]] = {
 _EXCEPTIONS: dict[tuple[type[Event], str], tuple[int, int]] = {(FrameEmit, "index"): (0, _EXACT)}
 
 _TIMED = (Span, Wait, GarbageCollection, Compile)
-_WORDY = (Hello, Name, RequestReceived, Mark, Failure, Compile)
+_WORDY = (Hello, Name, RequestReceived, Mark, Failure, Compile, Notice, Action)
 
 _LONGEST_TEXT = 2000
 _MOST_PARAMS = 200

@@ -245,6 +245,26 @@ class Delivery(Event, frozen=True, tag=18):
     duplicated: int
 
 
+class Notice(Event, frozen=True, tag=19):
+    """Something that mgtop's own code in the program has to say to the user.
+
+    ``source``: ``hooks``, ``sinks`` or ``boot``. The same text from several processes is one
+    thing.
+    """
+
+    source: str
+    text: str
+
+
+class Action(Event, frozen=True, tag=20):
+    """A person's input arrived at the program: a key, a line, a message of the viewer.
+
+    ``kind``: ``input``, ``key``, ``message``, or what the configuration calls it.
+    """
+
+    kind: str = ""
+
+
 # ------------------------------------------------------------------ records (recorder)
 
 
@@ -535,6 +555,7 @@ FIRST_FREE_NAME = 16
 AnyEvent = Union[
     Hello, Pulse, Name, RequestReceived, PreprocessDone, FrameEmit, StreamEnd, Span, Load,
     Queue, Mark, Wait, GarbageCollection, TorchMemory, Compile, GpuWork, Failure, Delivery,
+    Notice, Action,
 ]  # fmt: skip
 
 AnyRecord = Union[

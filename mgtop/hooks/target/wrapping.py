@@ -1,0 +1,400 @@
+"""Wrap a function, in place, so that its calls are seen: what it is stays what it is.
+
+A coroutine function stays one, a generator function, too; name, signature, class and static
+methods as well. What the callbacks raise never reaches the program.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from .notices import notice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable, Dict, Optional, Tuple, Union
+
+    Arguments = Tuple[Any, ...]
+    Named = Dict[str, Any]
+    Before = Callable[[Arguments, Named], Any]
+    After = Callable[[Any, Arguments, Named, Any], object]
+    Failed = Callable[[Any, Arguments, Named, BaseException], object]
+    Resumed = Callable[[Any, Arguments, Named], object]
+
+_COPIED = (
+    "__module__", "__name__", "__qualname__", "__doc__", "__annotate__", "__type_params__",
+)  # fmt: skip
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR, _ITERABLE_COROUTINE = 0x20, 0x80, 0x200, 0x100
+
+
+def _never() -> bool:
+    return False
+
+
+traces: Callable[[], bool] = _never
+"""Whether torch's compiler is tracing the caller; torch's own function once torch is there.
+
+While it is, a wrapper is not there: it calls the function and nothing else, and leaves no trace
+in the compiled code."""
+
+
+class Unwrappable(Exception):
+    """The attribute cannot be wrapped; the text says why."""
+
+
+class Wrapped:
+    """One wrapping that was done. :meth:`undo` takes it back."""
+
+    __slots__ = ("attribute", "callbacks", "fallback", "function", "inherited", "owner",
+                 "put", "raw")  # fmt: skip
+
+    def __init__(self, owner: Any, attribute: str, raw: Any, inherited: bool) -> None:
+        self.owner = owner
+        self.attribute = attribute
+        self.raw = raw
+        self.inherited = inherited
+        self.callbacks: Tuple[Any, ...] = ()
+        self.put: Any = None
+        self.function: Any = None
+
+    def undo(self) -> None:
+        """Put back what was there, unless somebody has replaced the wrapper since."""
+        if self.owner.__dict__.get(self.attribute) is self.put:
+            if self.inherited:
+                delattr(self.owner, self.attribute)
+            else:
+                setattr(self.owner, self.attribute, self.raw)
+
+
+def wrap(
+    owner: Union[type, ModuleType, Any],
+    attribute: str,
+    before: Optional[Before] = None,
+    after: Optional[After] = None,
+    failed: Optional[Failed] = None,
+    each: Optional[After] = None,
+    resumed: Optional[Resumed] = None,
+) -> Wrapped:
+    """Have ``owner.attribute`` tell of its calls; twice with the same callbacks is once.
+
+    Args:
+        owner: a class, a module, or an object with a ``__dict__``.
+        attribute: name of a function, method, class or static method, or C function in it. One
+            that a class inherits is wrapped for that class and those below it alone.
+        before: ``before(args, kwargs) -> token``, ahead of the call. Of a generator: when its
+            body begins to run.
+        after: ``after(token, args, kwargs, result)``, when it has returned. Of a coroutine: when
+            it is done. Of a generator: at its end, with what it returned (None for one that was
+            closed early).
+        failed: ``failed(token, args, kwargs, error)`` instead, where it raised.
+        each: of generators only: ``each(token, args, kwargs, item)`` when one was yielded.
+        resumed: of generators only: ``resumed(token, args, kwargs)`` when its body goes on after
+            a yield.
+
+    ``args`` holds the instance (or class) first for a method. ``token`` is None without ``before``.
+
+    Raises:
+        AttributeError: there is no such attribute.
+        Unwrappable: it is a class or a property, or the owner takes no attributes.
+    """
+    callbacks = (before, after, failed, each, resumed)
+    raw, inherited = _raw(owner, attribute)
+    known = _known(raw)
+    while known is not None:
+        if known.callbacks == callbacks and known.owner is owner:
+            return known
+        known = _known(known.raw)
+    made = Wrapped(owner, attribute, raw, inherited)
+    made.callbacks = callbacks
+    made.put = _around(raw, isinstance(owner, type), _Calls(attribute, owner, callbacks), made)
+    try:
+        setattr(owner, attribute, made.put)
+    except (AttributeError, TypeError) as error:
+        raise Unwrappable("%s takes no wrapper: %s" % (_path(owner, attribute), error)) from None
+    return made
+
+
+def _raw(owner: Any, attribute: str) -> Tuple[Any, bool]:
+    """What stands there, before any binding; and whether it is inherited."""
+    found = getattr(owner, "__dict__", {})
+    if attribute in found:
+        return found[attribute], False
+    if isinstance(owner, type):
+        for base in owner.__mro__[1:]:
+            if attribute in base.__dict__:
+                return base.__dict__[attribute], True
+    return getattr(owner, attribute), True
+
+
+def _known(raw: Any) -> Optional[Wrapped]:
+    function = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
+    found = getattr(function, "__dict__", {}).get("__mgtop__")
+    return found if isinstance(found, Wrapped) else None
+
+
+def _path(owner: Any, attribute: str) -> str:
+    name = getattr(owner, "__qualname__", None) or getattr(owner, "__name__", type(owner).__name__)
+    return "%s.%s" % (name, attribute)
+
+
+def _around(raw: Any, in_class: bool, calls: _Calls, made: Wrapped) -> Any:
+    """A wrapper of the same kind as ``raw``."""
+    if isinstance(raw, staticmethod):
+        return staticmethod(_function(raw.__func__, calls, made))
+    if isinstance(raw, classmethod):
+        return classmethod(_function(raw.__func__, calls, made))
+    if isinstance(raw, type):
+        raise Unwrappable("%s is a class: name a method of it" % calls.path)
+    if isinstance(raw, property) or (hasattr(type(raw), "__set__") and not callable(raw)):
+        raise Unwrappable("%s is no function, but an attribute that is computed" % calls.path)
+    if not in_class:
+        if not callable(raw):
+            raise Unwrappable("%s is no function" % calls.path)
+        return _function(raw, calls, made)
+    if not hasattr(type(raw), "__get__"):
+        if not callable(raw):
+            raise Unwrappable("%s is no function" % calls.path)
+        return staticmethod(_function(raw, calls, made))  # it is not bound when looked up
+    if callable(raw):
+        return _function(raw, calls, made)
+    return _Binding(raw, calls, made)
+
+
+class _Calls:
+    """The callbacks of one wrapping, guarded: an error of theirs is told once and ends there."""
+
+    __slots__ = ("_after", "_before", "_each", "_failed", "_resumed", "path")
+
+    def __init__(self, attribute: str, owner: Any, callbacks: Tuple[Any, ...]) -> None:
+        self._before, self._after, self._failed, self._each, self._resumed = callbacks
+        self.path = _path(owner, attribute)
+
+    def before(self, args: Arguments, kwargs: Named) -> Any:
+        if self._before is not None:
+            try:
+                return self._before(args, kwargs)
+            except Exception as error:
+                self.trouble(error)
+        return None
+
+    def after(self, token: Any, args: Arguments, kwargs: Named, result: Any) -> None:
+        if self._after is not None:
+            try:
+                self._after(token, args, kwargs, result)
+            except Exception as error:
+                self.trouble(error)
+
+    def failed(self, token: Any, args: Arguments, kwargs: Named, error: BaseException) -> None:
+        if self._failed is not None:
+            try:
+                self._failed(token, args, kwargs, error)
+            except Exception as trouble:
+                self.trouble(trouble)
+
+    def each(self, token: Any, args: Arguments, kwargs: Named, item: Any) -> None:
+        if self._each is not None:
+            try:
+                self._each(token, args, kwargs, item)
+            except Exception as error:
+                self.trouble(error)
+
+    def resumed(self, token: Any, args: Arguments, kwargs: Named) -> None:
+        if self._resumed is not None:
+            try:
+                self._resumed(token, args, kwargs)
+            except Exception as error:
+                self.trouble(error)
+
+    def trouble(self, error: Exception) -> None:
+        text = "The hook of %s failed: %s: %s" % (self.path, type(error).__name__, error)
+        notice("hooks", text[:500])
+
+
+def _function(function: Any, calls: _Calls, made: Wrapped) -> Any:
+    """A wrapper of the same nature as ``function``, under its name."""
+    flags = _flags(function)
+    if flags & _ASYNC_GENERATOR:
+        wrapper = _async_generator(function, calls)
+    elif flags & _COROUTINE:
+        wrapper = _coroutine(function, calls)
+    elif flags & _GENERATOR and not flags & _ITERABLE_COROUTINE:
+        wrapper = _generator(function, calls)
+    else:
+        wrapper = _plain(function, calls)
+    _dress(wrapper, function)
+    wrapper.__dict__["__mgtop__"] = made
+    made.function = wrapper
+    return wrapper
+
+
+def _flags(function: Any) -> int:
+    """The code flags of a function, of a bound method's, or of a partial's; else 0.
+
+    A function that only carries ``__wrapped__`` is what its own code is: it may return a
+    coroutine, but awaiting that is the caller's part.
+    """
+    for _ in range(8):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            flags = int(getattr(code, "co_flags", 0))
+            marked = getattr(function, "_is_coroutine_mark", None)
+            return flags | (_COROUTINE if marked is not None and flags & _GENERATOR == 0 else 0)
+        function = getattr(function, "__func__", None) or getattr(function, "func", None)
+    return 0
+
+
+def _dress(wrapper: Any, function: Any) -> None:
+    for name in _COPIED:
+        try:
+            setattr(wrapper, name, getattr(function, name))
+        except Exception:
+            pass
+    if not hasattr(function, "__annotate__"):
+        try:
+            wrapper.__annotations__ = function.__annotations__
+        except Exception:
+            pass
+    try:
+        wrapper.__dict__.update(getattr(function, "__dict__", {}))
+    except Exception:
+        pass
+    wrapper.__wrapped__ = function
+    inspect = sys.modules.get("inspect")
+    if inspect is not None:  # for who asks without following __wrapped__, as getfullargspec
+        try:
+            wrapper.__signature__ = inspect.signature(function)
+        except Exception:
+            pass
+
+
+def _plain(function: Any, calls: _Calls) -> Any:
+    before, after, failed = calls.before, calls.after, calls.failed
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if traces():
+            return function(*args, **kwargs)
+        token = before(args, kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            failed(token, args, kwargs, error)
+            raise
+        after(token, args, kwargs, result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(function: Any, calls: _Calls) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        token = calls.before(args, kwargs)
+        try:
+            result = await function(*args, **kwargs)
+        except BaseException as error:
+            calls.failed(token, args, kwargs, error)
+            raise
+        calls.after(token, args, kwargs, result)
+        return result
+
+    return wrapper
+
+
+def _generator(function: Any, calls: _Calls) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if traces():
+            return (yield from function(*args, **kwargs))
+        token = calls.before(args, kwargs)
+        inner = function(*args, **kwargs)
+        send, value = inner.send, None
+        try:
+            while True:
+                try:
+                    item = send(value)
+                except StopIteration as stop:
+                    calls.after(token, args, kwargs, stop.value)
+                    return stop.value
+                send = inner.send
+                calls.each(token, args, kwargs, item)
+                try:
+                    value = yield item
+                except GeneratorExit:
+                    inner.close()
+                    calls.after(token, args, kwargs, None)
+                    raise
+                except BaseException as error:
+                    send, value = inner.throw, error
+                calls.resumed(token, args, kwargs)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            calls.failed(token, args, kwargs, error)
+            raise
+
+    return wrapper
+
+
+def _async_generator(function: Any, calls: _Calls) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        token = calls.before(args, kwargs)
+        inner = function(*args, **kwargs)
+        send, value = inner.asend, None
+        try:
+            while True:
+                try:
+                    item = await send(value)
+                except StopAsyncIteration:
+                    calls.after(token, args, kwargs, None)
+                    return
+                send = inner.asend
+                calls.each(token, args, kwargs, item)
+                try:
+                    value = yield item
+                except GeneratorExit:
+                    await inner.aclose()
+                    calls.after(token, args, kwargs, None)
+                    raise
+                except BaseException as error:
+                    send, value = inner.athrow, error
+                calls.resumed(token, args, kwargs)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            calls.failed(token, args, kwargs, error)
+            raise
+
+    return wrapper
+
+
+class _Binding:
+    """Around a descriptor that is no function itself: what it binds is wrapped when looked up."""
+
+    def __init__(self, raw: Any, calls: _Calls, made: Wrapped) -> None:
+        self.__wrapped__ = raw
+        self.__mgtop__ = made
+        self._calls = calls
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        bound = self.__wrapped__.__get__(instance, owner)
+        if instance is None or not callable(bound):
+            return bound
+        calls = self._calls
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if traces():
+                return bound(*args, **kwargs)
+            seen = (instance, *args)
+            token = calls.before(seen, kwargs)
+            try:
+                result = bound(*args, **kwargs)
+            except BaseException as error:
+                calls.failed(token, seen, kwargs, error)
+                raise
+            calls.after(token, seen, kwargs, result)
+            return result
+
+        _dress(wrapper, bound)
+        return wrapper
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
