@@ -55,4 +55,5 @@ _CHECKS: dict[type, Callable[[Any], bool]] = {
     r.Wait: _lasting,
     r.GarbageCollection: _lasting,
     r.Compile: _lasting,
+    r.SegmentMap: _lasting,
 }

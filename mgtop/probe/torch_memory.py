@@ -51,4 +51,5 @@ def read(out: Outlet, torch: Any, device: int, request: int, emit: int, t_ns: in
         stats["num_device_free"],
         stats["segment"]["all"]["current"],
         stats["inactive_split_bytes"]["all"]["current"],
+        stats["reserved_bytes"]["all"]["peak"],
     )

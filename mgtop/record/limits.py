@@ -29,7 +29,9 @@ from mgtop.wire.records import (
     Name,
     Notice,
     RequestReceived,
+    SegmentMap,
     Span,
+    TorchAllocator,
     Wait,
 )
 
@@ -63,8 +65,8 @@ _BOUNDS: dict[str, tuple[int, int]] = {
 }
 _EXCEPTIONS: dict[tuple[type[Event], str], tuple[int, int]] = {(FrameEmit, "index"): (0, _EXACT)}
 
-_TIMED = (Span, Wait, GarbageCollection, Compile)
-_WORDY = (Hello, Name, RequestReceived, Mark, Failure, Compile, Notice, Action)
+_TIMED = (Span, Wait, GarbageCollection, Compile, SegmentMap)
+_WORDY = (Hello, Name, RequestReceived, Mark, Failure, TorchAllocator, SegmentMap, Compile, Notice, Action)
 
 _LONGEST_TEXT = 2000
 _MOST_PARAMS = 200

@@ -204,6 +204,11 @@ class TorchMemory(Event, frozen=True, tag=14):
     driver_frees: int
     segments: int | None = None
     inactive_bytes: int | None = None
+    reserved_peak_bytes: int | None = None
+    """The allocator's own peak of reserved bytes.
+
+    A reading between frames (loading done, a request received) has ``request`` 0.
+    """
 
 
 class Compile(Event, frozen=True, tag=15):
@@ -263,6 +268,38 @@ class Action(Event, frozen=True, tag=20):
     """
 
     kind: str = ""
+
+
+class TorchAllocator(Event, frozen=True, tag=21):
+    """What the framework's allocator on ``device`` is; told again every ten seconds of activity.
+
+    ``backend``: ``native`` or ``cudaMallocAsync``. ``limit_bytes``: where the program capped
+    itself. ``total_bytes``: of the device, as torch tells it.
+    """
+
+    device: int
+    backend: str | None = None
+    settings: str = ""
+    expandable: bool | None = None
+    limit_bytes: int | None = None
+    total_bytes: int | None = None
+
+
+class SegmentMap(Event, frozen=True, tag=22):
+    """A map of the allocator's segments was taken at an emit, on request.
+
+    It took ``duration_ns``, until ``t_ns``. ``token`` names the request for it. ``error``: why
+    there is none.
+    """
+
+    request: int
+    index: int
+    duration_ns: int
+    token: str
+    segments: int | None = None
+    reserved_bytes: int | None = None
+    allocated_bytes: int | None = None
+    error: str = ""
 
 
 # ------------------------------------------------------------------ records (recorder)
@@ -555,6 +592,7 @@ FIRST_FREE_NAME = 16
 AnyEvent = Union[
     Hello, Pulse, Name, RequestReceived, PreprocessDone, FrameEmit, StreamEnd, Span, Load,
     Queue, Mark, Wait, GarbageCollection, TorchMemory, Compile, GpuWork, Failure, Delivery,
+    TorchAllocator, SegmentMap,
     Notice, Action,
 ]  # fmt: skip
 

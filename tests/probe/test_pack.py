@@ -63,6 +63,7 @@ FIXED: list[tuple[pack.Layout, type[records.Event], dict[str, st.SearchStrategy[
             "request": U32, "emit": U32, "device": SMALL, "allocated_bytes": U64,
             "reserved_bytes": U64, "peak_bytes": U64, "retries": U32, "ooms": U32,
             "driver_allocs": U32, "driver_frees": U32, "segments": U32, "inactive_bytes": U64,
+            "reserved_peak_bytes": U64,
         },
     ),
     (
