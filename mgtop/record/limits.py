@@ -66,7 +66,18 @@ _BOUNDS: dict[str, tuple[int, int]] = {
 _EXCEPTIONS: dict[tuple[type[Event], str], tuple[int, int]] = {(FrameEmit, "index"): (0, _EXACT)}
 
 _TIMED = (Span, Wait, GarbageCollection, Compile, SegmentMap)
-_WORDY = (Hello, Name, RequestReceived, Mark, Failure, TorchAllocator, SegmentMap, Compile, Notice, Action)
+_WORDY = (
+    Hello,
+    Name,
+    RequestReceived,
+    Mark,
+    Failure,
+    TorchAllocator,
+    SegmentMap,
+    Compile,
+    Notice,
+    Action,
+)
 
 _LONGEST_TEXT = 2000
 _MOST_PARAMS = 200
