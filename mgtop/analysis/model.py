@@ -15,6 +15,7 @@ from mgtop.analysis.causes import attribute
 from mgtop.analysis.channels import Channels
 from mgtop.analysis.evidence import TailWindow
 from mgtop.analysis.judged import Judged, JudgedTails
+from mgtop.analysis.lanes import Lanes
 from mgtop.analysis.live import LiveView
 from mgtop.analysis.picture import picture
 from mgtop.analysis.placement import Place
@@ -22,7 +23,7 @@ from mgtop.analysis.possible import is_possible
 from mgtop.analysis.requests import Request
 from mgtop.analysis.settings import settings_of
 from mgtop.analysis.summary import Summary, Tail
-from mgtop.analysis.tails import Candidate, Passed, make_tail
+from mgtop.analysis.tails import Candidate, Interval, Passed, make_tail
 from mgtop.analysis.traffic import Traffic
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
@@ -40,10 +41,13 @@ class Model:
         self.about = About()
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings)
+        self.lanes = Lanes(self.channels.store)
         self.marks: list[r.Mark] = []
         self.loading: bool | None = None
         self.refused = 0
         """Records that cannot be true."""
+        self.on_interval: Callable[[Request, Interval], None] | None = None
+        """Called with every known interval as it comes, those of the warm-up among them."""
         self.judged = JudgedTails()
         self._fed = 0
         self._known: tuple[int, Summary] | None = None
@@ -52,6 +56,7 @@ class Model:
         """Requests with tails that are not final yet, in order."""
         own: dict[type, Callable[[Any], None]] = {
             r.FrameEmit: self._frame,
+            r.Hello: lambda record: self.lanes.hello(record),
             r.RequestReceived: lambda record: self.traffic.received(record),
             r.PreprocessDone: lambda record: self.traffic.preprocessed(record),
             r.StreamEnd: self._stream_end,
@@ -104,6 +109,7 @@ class Model:
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings, record.t_ns)
+        self.lanes = Lanes(self.channels.store)
 
     def _load(self, record: r.Load) -> None:
         self.loading = not record.done
@@ -116,8 +122,11 @@ class Model:
         request, interval = taken
         store = self.channels.store
         if interval is not None:
+            if self.on_interval is not None:
+                self.on_interval(request, interval)
             lasted_ms = interval.duration_ns / 1e6
             store.add_span("interval", interval.begin_ns, frame.t_ns, lasted_ms)
+        self.lanes.emitted(request, frame, None if interval is None else interval.begin_ns)
         self._draw_slack(request, frame.t_ns)
         if request.detector.open:
             self._pending[request] = None

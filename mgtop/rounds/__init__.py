@@ -1,1 +1,1 @@
-"""Rounds that differ in one thing: baseline, sweep, fallback, comparison. Not built yet."""
+"""Between runs: sweeps, matrices, fallbacks and comparisons, one variable at a time."""
