@@ -30,6 +30,7 @@ from mgtop.wire.records import (
     Notice,
     RequestReceived,
     SegmentMap,
+    Sink,
     Span,
     TorchAllocator,
     Wait,
@@ -77,6 +78,7 @@ _WORDY = (
     Compile,
     Notice,
     Action,
+    Sink,
 )
 
 _LONGEST_TEXT = 2000

@@ -302,6 +302,19 @@ class SegmentMap(Event, frozen=True, tag=22):
     error: str = ""
 
 
+class Sink(Event, frozen=True, tag=23):
+    """Frames of a request of route ``sinks`` leave the program through that output.
+
+    Sent before the first of them. ``sink``: the output's name (``cv2.VideoWriter``). ``whole``: it
+    takes complete clips in one call. ``params``: ``width``, ``height``, ``fps``, where known.
+    """
+
+    request: int
+    sink: str
+    whole: bool = False
+    params: dict[str, Any] = {}
+
+
 # ------------------------------------------------------------------ records (recorder)
 
 
@@ -489,6 +502,20 @@ class GpuState(Record, frozen=True, tag=52):
     power_limit_mw: int | None = None
 
 
+class GpuProcessWork(Record, frozen=True, tag=54):
+    """Share of the past ``period_ns`` up to ``t_ns`` in which one process used the SMs, percent.
+
+    Read only where a process that is not the target's is on a device that the target uses.
+    ``relation`` as in :class:`GpuProcess`.
+    """
+
+    gpu: int
+    pid: int
+    sm_percent: float
+    period_ns: int
+    relation: str
+
+
 class GpuThrottle(Record, frozen=True, tag=53):
     """Time for which clocks were held down since the driver started, by reason."""
 
@@ -593,14 +620,14 @@ AnyEvent = Union[
     Hello, Pulse, Name, RequestReceived, PreprocessDone, FrameEmit, StreamEnd, Span, Load,
     Queue, Mark, Wait, GarbageCollection, TorchMemory, Compile, GpuWork, Failure, Delivery,
     TorchAllocator, SegmentMap,
-    Notice, Action,
+    Notice, Action, Sink,
 ]  # fmt: skip
 
 AnyRecord = Union[
     AnyEvent,
     SessionStart, TargetStart, TargetExit, SessionEnd, SourceState, Loss, Observer, OutputAt,
     OutputLine, TargetStopped, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState,
-    GpuThrottle, HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
+    GpuThrottle, GpuProcessWork, HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
 ]  # fmt: skip
 
 
