@@ -42,6 +42,39 @@ class TailMark(msgspec.Struct, frozen=True, kw_only=True):
     tail: Tail
 
 
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several requests that are served at once."""
+
+    key: str
+    """Of its curve of intervals."""
+    label: str
+    """Request; before it the rank or process, where there are several."""
+    open: bool
+    """False: it has ended, and its lane is free."""
+    tails: int
+    age_ns: int
+    """Since its last frame."""
+
+
+class Sharer(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that is none of the target's, on a GPU."""
+
+    pid: int
+    name: str
+    user: str
+    mib: float | None
+
+
+class GpuPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU: whose it is, and who else is on it, the largest first."""
+
+    gpu: int
+    name: str
+    mine: bool
+    """The target uses it, or it is the only guess."""
+    sharers: list[Sharer] = []
+
+
 class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one paint needs."""
 
@@ -68,6 +101,11 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: int
     cores: int | None = None
     """Cores of the machine; ``cpu_process`` is in percent of one of them."""
+    lanes: list[Lane] = []
+    """Of requests that are served at once; empty while there never were two."""
+    requests_without_lane: int = 0
+    gpus: list[GpuPlace] = []
+    """The target's first."""
     stages: list[StageSpan] = []
     """Stages that touch the window, oldest first."""
     pins: list[MemoryPin] = []

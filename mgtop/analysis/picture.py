@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mgtop.analysis.assemble import counted_tails
-from mgtop.analysis.live import LiveView, State, TailMark
+from mgtop.analysis.charted import MIB
+from mgtop.analysis.devices import Device, Devices
+from mgtop.analysis.live import GpuPlace, LiveView, Sharer, State, TailMark
 from mgtop.analysis.summary import Tail
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         slack = newest.slack_ns(now_ns)
     summary = model.summary()
     longest_ms = max([counted_tails(model).longest_ms, *_open_ms(summary.tails.frames)])
+    lanes, without = model.lanes.seen(until_ns)
     return LiveView(
         now_ns=now_ns,
         start_ns=about.start_ns,
@@ -41,6 +44,36 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         begin_ns=begin_ns,
         end_ns=end_ns,
         cores=about.cores,
+        lanes=lanes,
+        requests_without_lane=without,
+        gpus=_places(model.channels.devices),
+    )
+
+
+def _places(devices: Devices) -> list[GpuPlace]:
+    """All GPUs, the target's first."""
+    known = devices.by_index.values()
+    return [_place(d) for d in sorted(known, key=lambda device: (not device.is_target, device.gpu))]
+
+
+def _place(device: Device) -> GpuPlace:
+    readings = (log.last() for log in device.processes.values())
+    others = [
+        Sharer(
+            pid=reading.pid,
+            name=reading.name,
+            user=reading.user,
+            mib=None if reading.used_bytes is None else reading.used_bytes / MIB,
+        )
+        for reading in readings
+        # A process that has left the device is told once with no bytes at all.
+        if reading is not None and reading.relation == "neighbour" and reading.used_bytes != 0
+    ]
+    return GpuPlace(
+        gpu=device.gpu,
+        name=device.about.name if device.about is not None else "",
+        mine=device.is_target,
+        sharers=sorted(others, key=lambda sharer: -(sharer.mib or 0.0)),
     )
 
 
@@ -61,14 +94,19 @@ def tails_in(
     for tail in tails[first:]:
         if tail.t_ms - longest_ms > (end_ns - start_ns) / 1e6:
             break
-        mark = TailMark(
-            t_ns=start_ns + round(tail.t_ms * 1e6),
-            begin_ns=start_ns + round((tail.t_ms - tail.interval_ms) * 1e6),
-            tail=tail,
-        )
+        mark = mark_of(tail, start_ns)
         if mark.t_ns >= begin_ns and mark.begin_ns < end_ns:
             marks.append(mark)
     return marks
+
+
+def mark_of(tail: Tail, start_ns: int) -> TailMark:
+    """A tail with its times."""
+    return TailMark(
+        t_ns=start_ns + round(tail.t_ms * 1e6),
+        begin_ns=start_ns + round((tail.t_ms - tail.interval_ms) * 1e6),
+        tail=tail,
+    )
 
 
 def state_of(model: Model, age_ns: int | None) -> State:
