@@ -13,9 +13,9 @@ and an interval is only what a line states (``dt=``) or what two neighbours give
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
+from mgtop.record.textlog_clock import StatedTime
 from mgtop.record.textlog_lines import (
     LogLine,
     duration_ns,
@@ -24,11 +24,15 @@ from mgtop.record.textlog_lines import (
     plain_value,
     whole_number,
 )
+from mgtop.record.textlog_request import Request
+from mgtop.record.textlog_stages import STAGES, Clock, frame_of_stages
 from mgtop.wire.records import (
+    FIRST_FREE_NAME,
     ROUTES,
     SPAN_NAMES,
     AnyEvent,
     FrameEmit,
+    Name,
     PreprocessDone,
     RequestReceived,
     Span,
@@ -43,31 +47,8 @@ _REMEMBERED_REQUESTS = 1_024
 _MAX_COUNT = 1_000_000
 
 _BREAK = re.compile(r"[\r\n]")
-_SPANS = {name: number for number, name in enumerate(SPAN_NAMES) if number > 0}
-
-
-@dataclass
-class _Request:
-    """What is known of one request so far; times are nanoseconds since its start."""
-
-    number: int
-    start_ns: int
-    header_ns: int | None = None
-    preprocess_ns: int | None = None
-    end_ns: int | None = None
-    last_ns: int = 0
-    quiet: bool = True
-    """Nothing but the header was seen."""
-    params: dict[str, Any] = field(default_factory=dict)
-    anchored: bool = True
-    """Its start has a place on the axis; not so for one that only the past speaks of."""
-    index: int | None = None
-    emit: int = 0
-    count: int = 1
-    emits: dict[int, int] = field(default_factory=dict)
-    """Time of each recent emit, by the index as the log gives it."""
-    last_emit: tuple[int, str] | None = None
-    """Time and stated interval of the last emit line, to know its repetition."""
+_LOAD = FIRST_FREE_NAME
+_SPANS = {name: number for number, name in enumerate(SPAN_NAMES) if number > 0} | {"load": _LOAD}
 
 
 class TextLog:
@@ -78,25 +59,35 @@ class TextLog:
         start_ns: where the axis begins.
         pattern: a user's expression instead of the standard shape (named groups ``event``,
             ``request``, ``index``, ``t_ms``, ``dt_ms``, ``count``).
+        clock: reads the time of day that lines themselves state (a logger's prefix).
 
     How the text is cut into pieces does not change the records. Lines that are no events are
     counted in ``ignored``; ``malformed`` counts what began like an event but was none, or
-    contradicts what was read before; ``duplicates`` counts repetitions.
+    contradicts what was read before; ``duplicates`` counts repetitions, and ``coarse`` the
+    events that only a clock of whole seconds gives a time.
     """
 
     def __init__(
-        self, *, proc: int = 0, start_ns: int = 0, pattern: re.Pattern[str] | None = None
+        self,
+        *,
+        proc: int = 0,
+        start_ns: int = 0,
+        pattern: re.Pattern[str] | None = None,
+        clock: StatedTime | None = None,
     ) -> None:
         self.events = 0
         self.ignored = 0
         self.malformed = 0
         self.duplicates = 0
+        self.coarse = 0
         self._proc = proc
         self._pattern = pattern
+        self._clock = clock
+        self._named_load = False
         self._axis_ns = start_ns
         self._pending = ""
         self._overlong = False
-        self._requests: dict[str, _Request] = {}
+        self._requests: dict[str, Request] = {}
         self._opened = 0
         self._seq = 0
         self._numbers_blocks = False
@@ -109,12 +100,18 @@ class TextLog:
         """The latest time that the axis has reached."""
         return self._axis_ns
 
+    @property
+    def line_ns(self) -> int:
+        """When the last line was written, as far as it is known."""
+        return self._axis_ns if self._now_ns is None else self._now_ns
+
     def feed(self, text: str, now_ns: int | None = None) -> list[AnyEvent]:
         """Add text; return the records of the lines that it completed.
 
         ``now_ns``: monotonic time at which the text was read; None: by order of the file.
         """
-        self._now_ns = now_ns
+        if self._clock is None or now_ns is not None:
+            self._now_ns = now_ns
         *lines, rest = _BREAK.split(text)
         for line in lines:
             self._complete(self._pending + line)
@@ -129,7 +126,8 @@ class TextLog:
 
     def line(self, text: str, now_ns: int | None = None) -> list[AnyEvent]:
         """Take one line, without its end; return its records. ``now_ns`` as in :meth:`feed`."""
-        self._now_ns = now_ns
+        if self._clock is None or now_ns is not None:
+            self._now_ns = now_ns
         self._complete(text)
         return self._taken()
 
@@ -172,16 +170,35 @@ class TextLog:
         if len(line) > MAX_LINE:
             self.ignored += 1
             return
+        stated_ns = self._clock(line) if self._clock is not None else None
+        if stated_ns is not None:
+            self._now_ns = stated_ns
         if self._pattern is not None:
             found = parse_with(self._pattern, line)
             events, bad = ([found] if found else []), 0
         else:
             events, bad = parse_line(line)
+            if not events:
+                events = self._of_stages(line)
         self.malformed += bad
         if not events and not bad:
             self.ignored += 1
         for event in events:
             self._take(event)
+
+    def _of_stages(self, line: str) -> list[LogLine]:
+        request = self._requests.get(STAGES)
+        last_ns = now_ns = None
+        if request is not None:
+            last_ns = request.last_ns
+            if self._now_ns is not None:
+                now_ns = max(self._now_ns - request.start_ns, 0)
+        return frame_of_stages(line, last_ns, now_ns, self._kind_of_clock())
+
+    def _kind_of_clock(self) -> Clock:
+        if self._clock is None or self._clock.origin_ns is None:
+            return "stated" if self._now_ns is None else "reading"
+        return "seconds" if self._clock.is_coarse else "stated"
 
     # ------------------------------------------------------------------ requests
 
@@ -210,13 +227,14 @@ class TextLog:
         else:
             self.malformed += 1
 
-    def _time_in_request(self, line: LogLine, request: _Request | None) -> int | None:
+    def _time_in_request(self, line: LogLine, request: Request | None) -> int | None:
         """Time since the request's start, from the line, the clock or the stated interval."""
         if line.t_ns is not None:
             return line.t_ns
         if request is not None and not request.anchored:
             return request.last_ns
         if self._now_ns is not None:
+            self.coarse += self._clock is not None and self._clock.is_coarse
             return 0 if request is None else max(self._now_ns - request.start_ns, 0)
         dt_ns = duration_ns(line.fields.get("dt"))
         if dt_ns is None and self._remembering:
@@ -225,7 +243,7 @@ class TextLog:
             return None
         return 0 if request is None else request.last_ns + dt_ns
 
-    def _fate(self, request: _Request, line: LogLine, t_ns: int) -> str:
+    def _fate(self, request: Request, line: LogLine, t_ns: int) -> str:
         """What a line is to the request that its id names.
 
         It can ``continue`` it, ``open`` another one under the same id, be a ``duplicate`` of
@@ -257,11 +275,11 @@ class TextLog:
             return "continue"
         return "open" if t_ns < request.last_ns else "conflict"
 
-    def _open(self, line: LogLine, t_ns: int) -> _Request:
+    def _open(self, line: LogLine, t_ns: int) -> Request:
         """A new request; its RequestReceived is written here, at its start or header."""
         self._opened += 1
         start_ns = self._axis_ns if self._now_ns is None else self._now_ns - t_ns
-        request = _Request(self._opened, start_ns)
+        request = Request(self._opened, start_ns)
         self._requests.pop(line.request, None)
         self._requests[line.request] = request
         if len(self._requests) > _REMEMBERED_REQUESTS:
@@ -273,20 +291,20 @@ class TextLog:
             self._announce(request, line.request, start_ns + (t_ns if is_header else 0))
         return request
 
-    def _anchor(self, request: _Request, line: LogLine, t_ns: int) -> None:
+    def _anchor(self, request: Request, line: LogLine, t_ns: int) -> None:
         """Give a request of the past its place on the axis, by its first line of now."""
         request.anchored = True
         request.start_ns = (self._axis_ns if self._now_ns is None else self._now_ns) - t_ns
         if line.t_ns is not None:
             self._announce(request, line.request, request.start_ns + (request.header_ns or 0))
 
-    def _announce(self, request: _Request, name: str, at_ns: int) -> None:
+    def _announce(self, request: Request, name: str, at_ns: int) -> None:
         head = (at_ns, self._next(), self._proc, 0)
         self._out.append(RequestReceived(*head, request.number, name, request.params, LOG_ROUTE))
 
     # ------------------------------------------------------------------ events
 
-    def _write(self, request: _Request, line: LogLine, t_ns: int) -> bool:
+    def _write(self, request: Request, line: LogLine, t_ns: int) -> bool:
         """Append the line's records; False if the line makes no sense."""
         at_ns = request.start_ns + t_ns
         if line.event == "request_received":
@@ -303,7 +321,7 @@ class TextLog:
             return self._write_emit(request, line, t_ns)
         return True
 
-    def _write_emit(self, request: _Request, line: LogLine, t_ns: int) -> bool:
+    def _write_emit(self, request: Request, line: LogLine, t_ns: int) -> bool:
         count = whole_number(line.fields.get("count", "1"))
         if count is None or not 0 < count <= _MAX_COUNT:
             return False
@@ -325,7 +343,7 @@ class TextLog:
         )  # fmt: skip
         return True
 
-    def _write_spans(self, request: _Request, line: LogLine, end_ns: int, index: int) -> None:
+    def _write_spans(self, request: Request, line: LogLine, end_ns: int, index: int) -> None:
         """Stage durations of a line, laid one after the other so that the last ends with it.
 
         Stages that overlapped would reach back before the request; they end at its start.
@@ -336,13 +354,17 @@ class TextLog:
             if length_ns is not None:
                 stages.append((_SPANS[name], length_ns))
         at_ns = end_ns - sum(length_ns for _, length_ns in stages)
+        if not self._named_load and any(number == _LOAD for number, _ in stages):
+            self._named_load = True
+            begin_ns = max(at_ns, request.start_ns)
+            self._out.append(Name(begin_ns, self._next(), self._proc, 0, _LOAD, "load"))
         for number, length_ns in stages:
             at_ns += length_ns
             ended_ns = max(at_ns, request.start_ns)
             head = (ended_ns, self._next(), self._proc, 0)
             self._out.append(Span(*head, request.number, index, number, length_ns))
 
-    def _place(self, request: _Request, stated: int | None, count: int) -> tuple[int, int]:
+    def _place(self, request: Request, stated: int | None, count: int) -> tuple[int, int]:
         """Index of the emit's first frame, and the emit's number.
 
         ``idx`` is a frame index; where it grows by less than the frames that were emitted, it

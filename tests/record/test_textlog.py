@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import msgspec
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgtop.record.textlog import LOG_ROUTE, MAX_LINE, TextLog
+from mgtop.record.textlog_clock import StatedTime
 from mgtop.record.textlog_lines import fields_in, parse_line, plain_value
 from mgtop.wire.records import (
     SPAN_NAMES,
@@ -354,3 +356,72 @@ def test_how_the_text_is_cut_does_not_matter(text: str, cuts: list[int]):
         at = max(cut, at)
     records += log.feed(text[at:]) + log.close()
     assert records == whole
+
+
+def test_lines_of_stages_are_frames_of_one_request():
+    text = (
+        "LOAD 3.2 s | FWD 850.5 ms | POST 12 | TOTAL 4062.5 ms\n"
+        "  frame 1: LOAD: 2ms | FWD: 85ms | POST: 4ms\n"
+        "FWD 85 | nothing else\nFWD LOAD POST\n| LOAD 3 ms |\nload a file | fwd it\n"
+    )
+    records, log = parse(text)
+    assert log.events == 2
+    first, second = emits(records)
+    assert (first.t_ns, second.t_ns) == (round(4062.5 * MS), round(4153.5 * MS))
+    assert second.interval_ns == 91 * MS
+    spans = [record for record in records if isinstance(record, Span)]
+    assert [span.duration_ns for span in spans[3:]] == [2 * MS, 85 * MS, 4 * MS]
+    assert SPAN_NAMES[spans[1].name] == "forward"
+    (request,) = requests(records)
+    assert request.id == "frames"
+
+
+def test_lines_of_stages_that_are_read_as_they_are_written_keep_their_times():
+    log = TextLog()
+    records: list[AnyEvent] = []
+    for number in range(3):
+        records += log.line("LOAD 1 ms | FWD 2 ms", now_ns=(10 + number) * 1_000 * MS)
+    assert [frame.t_ns for frame in emits(records)] == [10_000 * MS, 11_000 * MS, 12_000 * MS]
+    assert [frame.interval_ns for frame in emits(records)] == [None, None, None]
+    assert requests(records) == []  # when the first was asked for, nobody knows
+
+
+def test_lines_of_stages_in_other_hands():
+    records, log = parse(
+        "step 1 load=2ms|fwd=85ms|post=4ms\r[LOAD 0.002s | Fwd: 0.085s | Post 4]\n"
+    )
+    assert log.events == 2
+    assert [frame.interval_ns for frame in emits(records)] == [None, 91 * MS]
+
+
+def stamped(text: str) -> tuple[list[AnyEvent], TextLog]:
+    log = TextLog(clock=StatedTime())
+    return log.feed(text), log
+
+
+def test_stages_with_the_time_of_day_come_when_it_says():
+    records, log = stamped(
+        "2026-11-30 22:15:01,000 LOAD 3 ms | FWD 90 ms | POST 7 ms\n"
+        "2026-11-30 22:15:01,250 LOAD 3 ms | FWD 90 ms | POST 7 ms\n"
+    )
+    first, second = emits(records)
+    assert second.t_ns - first.t_ns == 250 * MS
+    assert requests(records)[0].t_ns == first.t_ns - 100 * MS
+    assert log.coarse == 0
+
+
+def test_a_clock_of_whole_seconds_makes_no_intervals_where_lines_tell_them():
+    line = "2026-11-30 22:15:{} LOAD 3 ms | FWD 290 ms | POST 7 ms\n"
+    seconds = ["01", "01", "01", "02", "02", "02", "09"]
+    records, log = stamped("".join(line.format(second) for second in seconds))
+    times = [frame.t_ns for frame in emits(records)]
+    steps = [(b - a) // MS for a, b in itertools.pairwise(times)]
+    assert steps[:5] == [300] * 5
+    assert steps[5] == 8_000 - 5 * 300  # a pause, as far as such a clock can tell
+    assert log.coarse == 1
+
+
+def test_events_that_only_a_clock_of_whole_seconds_times_are_counted():
+    log = TextLog(clock=StatedTime(), pattern=re.compile(r"frame (?P<index>\d+)"))
+    log.feed("2026-11-30 22:15:01 frame 0\n2026-11-30 22:15:01 frame 1\n")
+    assert log.coarse == 2

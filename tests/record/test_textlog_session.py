@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime
 
 from mgtop.config.structs import AnalysisSettings
 from mgtop.record.textlog_session import LogContents, read_log, session_records
@@ -70,3 +71,69 @@ def test_a_session_begins_and_ends_and_counts_what_was_malformed():
 def test_a_clean_log_has_no_loss():
     records = session_records(read(LOG), "name", {}, AnalysisSettings())
     assert not any(isinstance(record, Loss) for record in records)
+
+
+def test_requests_stand_where_their_lines_say_that_they_were() -> None:
+    text = (
+        "2026-11-30 22:15:00,000 INFO [req a] T+0 request_received\n"
+        "2026-11-30 22:15:01,000 INFO [req a] T+1000 first_frame_emit\n"
+        "2026-11-30T22:15:31.500 INFO [req b] T+0 request_received\n"
+        "not a line of ours\n"
+        "2026-11-30 22:15:32 INFO [req b] T+500 first_frame_emit\n"
+    )
+    log = read(text)
+    times = [event.t_ns for event in log.events]
+    assert times == [0, 1_000_000_000, 31_500_000_000, 32_000_000_000]
+    assert log.begin_wall_ns is not None
+    begin = datetime.fromtimestamp(log.begin_wall_ns / 1e9)
+    assert begin.isoformat() == "2026-11-30T22:15:00"
+
+
+def test_a_first_line_from_the_middle_of_a_request_begins_the_session_earlier() -> None:
+    text = "2026-11-30 22:15:09 [req a] T+9000 frame_emit idx=5\n"
+    log = read(text)
+    assert [event.t_ns for event in log.events] == [0, 9_000_000_000]
+    assert log.begin_wall_ns is not None
+    assert datetime.fromtimestamp(log.begin_wall_ns / 1e9).second == 0
+
+
+def test_what_only_looks_like_a_time_of_day() -> None:
+    log = read("2026-99-30 22:15:09 [req a] T+0 request_received\n")
+    assert log.begin_wall_ns is None
+    assert len(log.events) == 1
+
+
+def test_times_of_day_of_other_zones_and_shapes() -> None:
+    def begin(line: str) -> int | None:
+        return read(f"{line} [req a] T+0 request_received\n").begin_wall_ns
+
+    utc = begin("2026-11-30T22:15:00.123456789Z stdout F")
+    assert utc == 1_796_076_900_123_456_789
+    assert begin("2026-11-30 23:15:00.5 +0100") == utc // 10**9 * 10**9 + 500_000_000
+    assert begin("[2026/11/30 22:15:00]") == begin("2026-11-30T22:15:00,000")
+    assert begin("2026-11-30 22:15:00+99:00") is None
+    assert begin("22:15:00") is None
+
+
+def test_lines_about_memory_stand_where_they_were_written() -> None:
+    text = (
+        "2026-11-30 22:15:00,000 INFO [req a] T+0 request_received\n"
+        "2026-11-30 22:15:02,000 INFO [req a] T+2000 first_frame_emit\n"
+        "2026-11-30 22:15:03,500 WARNING next line\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+        "AttributeError: 'NoneType' object has no attribute 'shape'\n"
+    )
+    log = read(text)
+    oom, error = log.output
+    assert (oom.kind, oom.t_ns, oom.amounts) == ("oom", 3_500_000_000, {"requested": 2 << 30})
+    assert text.encode()[oom.offset :].startswith(b"torch.OutOfMemoryError")
+    assert error.kind == "error"
+    assert log.end_ns == 3_500_000_000
+    records = list(session_records(log, "name", {}, AnalysisSettings()))
+    assert oom in records
+
+
+def test_a_carriage_return_ends_a_line_and_bytes_that_are_no_text_do_not_matter() -> None:
+    raw = b"\xff\xfe\xfa 10%\r 20%\r[req a] T+0 request_received\r\n[req a] T+9 first_frame_emit"
+    log = read_log(io.BytesIO(b"." + raw))
+    assert log.understood == 2

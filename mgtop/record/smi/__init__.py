@@ -1,0 +1,1 @@
+"""What ``nvidia-smi`` wrote into a file, as the records that mgtop would have written."""
