@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mgtop.analysis.charted import Charted
+from mgtop.analysis.charted_memory import ChartedMemory
 from mgtop.analysis.devices import Devices
 from mgtop.analysis.evidence import TailWindow
 from mgtop.analysis.host import HostLog
@@ -45,6 +46,7 @@ class Channels:
         self.memory = MemoryLog(self.settings, self.devices)
         self.usage = Usage(self.devices)
         self._charted = Charted(self.store, self.devices, self.sources)
+        self._charted_memory = ChartedMemory(self.store, self.devices)
         self._processes: dict[int, ProcessLog] = {}
         self._profile: Profile | None = None
         own: dict[type, Callable[[Any], None]] = {
@@ -80,7 +82,13 @@ class Channels:
         }
         self._takes: dict[type, list[Callable[[Any], None]]] = {}
         # In this order: the rest reads from the devices and sources.
-        for takes in (own, self._charted.takes(), self.memory.takes(), self.usage.takes()):
+        for takes in (
+            own,
+            self._charted.takes(),
+            self._charted_memory.takes(),
+            self.memory.takes(),
+            self.usage.takes(),
+        ):
             for kind, take in takes.items():
                 self._takes.setdefault(kind, []).append(take)
 

@@ -86,6 +86,12 @@ class Device:
             total = (total or 0) + reading.used_bytes
         return total
 
+    def others_bytes(self) -> int | None:
+        """Memory of other programs' processes, as far as the driver tells; None: of none."""
+        last = [log.last() for log in self.processes.values() if not self.of_target(log)]
+        known = [r.used_bytes for r in last if r is not None and r.used_bytes is not None]
+        return sum(known) if known else None
+
 
 class Devices:
     """All GPUs of the machine, by NVML index."""
@@ -99,6 +105,15 @@ class Devices:
         if device is None:
             device = self.by_index[gpu] = Device(gpu)
         return device
+
+    def gpu_of(self, ordinal: int) -> int:
+        """The GPU of a CUDA ordinal of the target; −1 − ordinal where it is not known."""
+        for gpu, device in self.by_index.items():
+            if device.about is not None and ordinal in device.about.ordinals:
+                return gpu
+        if len(self.by_index) == 1 and ordinal == 0:
+            return next(iter(self.by_index))
+        return -1 - ordinal
 
     def of_target(self) -> list[Device]:
         """The devices that the target uses; all of them while that is not known."""

@@ -1,36 +1,46 @@
-"""Memory over the session: stages, peaks, shape.
+"""Memory over the session: the part of the summary; docs/memory.md explains it.
 
-Three kinds of reading stand side by side and are never mixed: memory of the target's
-processes (driver), of the whole device (driver; other programs are in it) and of the
-framework's allocator. Peaks and shape are the process's where the driver tells it, else
-the framework's, which ``peak.source`` says.
+Peaks and shape are the process's where the driver tells it, else the framework's, which
+``peak.source`` says. Host memory stands apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
+
+import msgspec
 
 from mgtop.analysis.channels import Channels
-from mgtop.analysis.memory_log import MIB, GpuLog, Peak, Point
-from mgtop.analysis.summary import (
+from mgtop.analysis.memory_apart import host_summary, of_each_gpu, unavailable
+from mgtop.analysis.memory_differ import differences
+from mgtop.analysis.memory_figures import (
+    AllocatorSummary,
+    MemoryReading,
     MemorySummary,
     OomSummary,
     PeakMemory,
+    RetryMark,
+    SegmentMapSummary,
+    Source,
     Stage,
     StageMemory,
 )
-from mgtop.analysis.trend import rises, slope
+from mgtop.analysis.memory_gpu import GpuLog, Peak, Reading
+from mgtop.analysis.memory_log import MIB, MemoryLog, peaks_of
+from mgtop.analysis.memory_ooms import Oom
+from mgtop.analysis.memory_points import Trend
+from mgtop.analysis.memory_shape import Left, left_of, shape_of
+from mgtop.analysis.memory_text import shape_text
+from mgtop.wire.records import SegmentMap, pid_of
 
-FEWEST_POINTS = 24
-"""Emits in the steady stage, below which no shape is claimed."""
-NOTABLE_SHARE = 0.02
-NOTABLE_MIB = 16.0
-"""A peak stands out, or a rise counts, from this share of the peak and this many MiB on."""
-FEWEST_FALLS = 3
-
-Shape = Literal["load_only", "first_frame", "rising", "sawtooth", "flat", "unknown"]
-Source = Literal["process", "framework"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+READINGS = {
+    "before_load": ("load_begin",),
+    "resident": ("first_request", "load_done"),
+    "first_frame": ("first_emit",),
+    "steady": ("tenth_emit",),
+}
+"""The four readings, and the turns at which each is made: the first that happened."""
 
 
 def memory_summary(channels: Channels) -> MemorySummary:
@@ -39,59 +49,119 @@ def memory_summary(channels: Channels) -> MemorySummary:
     All None where no GPU memory was read.
     """
     log = channels.memory
-    ooms = [OomSummary(stage=o.stage, frame=o.frame, message=o.message) for o in log.ooms]
-    gpu = _fullest(channels)
-    if gpu is None:
-        return MemorySummary(retries=log.retries, ooms=ooms)
-    mine = log.gpus[gpu]
-    peaks = _peaks(channels, mine)
+    start_ns = channels.start_ns or 0
+    gpu = fullest(channels)
+    mine = log.gpus[gpu] if gpu is not None else GpuLog()
+    peaks = peaks_of(log, mine)
     source = _source(peaks)
-    readings = dict(mine.readings)
-    for t_ns, name in log.waiting_turns():
-        readings[name] = log.in_force(gpu, t_ns)
-
-    def reading(*names: str) -> float | None:
-        for name in names:
-            found = readings.get(name)
-            if found is not None:
-                value = found[0] if source == "process" else found[1]
-                if value is not None:
-                    return value / MIB
-        return None
-
-    device = channels.devices.by_index.get(gpu)
-    total = device.total_bytes / MIB if device is not None and device.total_bytes else None
-    peak = _peak(channels, peaks, source)
-    resident = reading("first_request", "load_done") if source == "process" else None
-    points = mine.points()
-    growth = _growth(points, source)
-    shape = _shape(channels, peaks, source, points, mine.falls)
-    to_limit = _frames_to_limit(channels, gpu, total, growth)
-    return MemorySummary(
-        total_mib=total,
-        baseline_mib=_baseline(channels, gpu, source, reading("load_begin")),
-        resident_mib=resident,
-        first_frame_mib=reading("first_emit"),
-        steady_mib=reading("tenth_emit"),
+    readings = _readings(log, gpu, mine)
+    device = channels.devices.by_index.get(gpu) if gpu is not None else None
+    total = device.total_bytes if device is not None else None
+    allocator = log.framework.allocator(gpu) if gpu is not None else None
+    if total is None and allocator is not None and gpu is not None and gpu < 0:
+        total = allocator.total_bytes
+    trend = mine.points.trend() if source is not None else Trend()
+    shape = shape_of(log, peaks, source, mine, trend)
+    growth = trend.growth
+    left = left_of(log, mine, device, allocator, growth) if shape == "rising" else Left()
+    baseline = readings["before_load"].value(source)
+    if source == "process" and gpu is not None:
+        baseline = _baseline(channels, gpu, baseline)
+    resident = readings["resident"].value(source) if source == "process" else None
+    peak = _peak(peaks, source, start_ns)
+    summary = MemorySummary(
+        total_mib=_mib(total),
+        baseline_mib=_mib(baseline if source == "process" else None),
+        resident_mib=_mib(resident),
+        first_frame_mib=_mib(readings["first_frame"].value(source)),
+        steady_mib=_mib(readings["steady"].value(source)),
         peak=peak,
-        stages={stage: _stage(channels, peaks[stage], source) for stage in _in_order(peaks)},
+        stages=_stages(log, peaks, source, start_ns) if gpu is not None else {},
         peak_extra_mib=(
-            peak.mib - resident if peak.mib is not None and resident is not None else None
+            peak.mib - resident / MIB if peak.mib is not None and resident is not None else None
         ),
         shape=shape,
-        growth_mib_per_frame=growth,
-        frames_to_limit=to_limit if shape == "rising" else None,
-        retries=log.retries,
-        ooms=ooms,
+        growth_mib_per_frame=growth.mib_per_frame if growth is not None else None,
+        frames_to_limit=left.frames,
+        minutes_to_limit=left.minutes,
+        retries=log.framework.retries(),
+        ooms=[_oom(oom, start_ns) for oom in log.ooms.all],
+        growth=growth,
+        filled=trend.filled if shape != "rising" else None,
+        readings={name: found.figures(start_ns) for name, found in readings.items() if found},
+        differ=differences(channels, gpu, mine, peaks) if gpu is not None else [],
+        retry_marks=[
+            RetryMark(
+                t_ms=(mark.t_ns - start_ns) / 1e6,
+                stage=mark.stage,
+                frame=mark.frame,
+                count=mark.count,
+            )
+            for mark in log.retry_marks
+        ],
+        spill=None if log.ooms.all else log.spill.found(start_ns),
+        allocator=_allocator(log, gpu),
+        gpus=of_each_gpu(channels),
+        segment_maps=[_segment_map(log, record, start_ns) for record in log.segment_maps],
+        host=host_summary(log, start_ns),
+        unavailable=unavailable(channels, gpu),
     )
+    return _with_text(summary, mine)
 
 
-def _fullest(channels: Channels) -> int | None:
+def _with_text(summary: MemorySummary, mine: GpuLog) -> MemorySummary:
+    return msgspec.structs.replace(summary, text=shape_text(summary, mine.falls))
+
+
+class _Found:
+    """One of the four readings."""
+
+    def __init__(self, reading: Reading | None, host: int | None) -> None:
+        self.reading, self.host = reading, host
+
+    def __bool__(self) -> bool:
+        return self.reading is not None or self.host is not None
+
+    def value(self, source: Source | None) -> int | None:
+        if self.reading is None:
+            return None
+        return self.reading.process if source == "process" else self.reading.reserved
+
+    def figures(self, start_ns: int) -> MemoryReading:
+        found = self.reading
+        return MemoryReading(
+            t_ms=None if found is None else (found.t_ns - start_ns) / 1e6,
+            process_mib=_mib(found.process if found is not None else None),
+            allocated_mib=_mib(found.allocated if found is not None else None),
+            reserved_mib=_mib(found.reserved if found is not None else None),
+            host_mib=_mib(self.host),
+        )
+
+
+def _readings(log: MemoryLog, gpu: int | None, mine: GpuLog) -> dict[str, _Found]:
+    fixed = dict(mine.readings)
+    if gpu is not None:
+        for t_ns, name in log.waiting_turns():
+            fixed[name] = log.in_force(gpu, t_ns)
+    return {
+        name: _Found(
+            next((fixed[turn] for turn in turns if turn in fixed and _says(fixed[turn])), None),
+            next((log.host.readings[turn] for turn in turns if turn in log.host.readings), None),
+        )
+        for name, turns in READINGS.items()
+    }
+
+
+def _says(reading: Reading) -> bool:
+    return any(value is not None for value in reading[1:])
+
+
+def fullest(channels: Channels) -> int | None:
     """The GPU (a key of the memory log) with most in use by the target; device last."""
     mine = {device.gpu for device in channels.devices.of_target()}
     best: tuple[int, float, int] | None = None
     for gpu, log in sorted(channels.memory.gpus.items()):
-        peaks = _peaks(channels, log).values()
+        peaks = peaks_of(channels.memory, log).values()
         known = 0
         value = 0.0
         for rank, what in ((3, "process"), (2, "reserved"), (1, "device")):
@@ -106,17 +176,6 @@ def _fullest(channels: Channels) -> int | None:
     return best[2] if best is not None else None
 
 
-def _peaks(channels: Channels, log: GpuLog) -> dict[Stage, Peak]:
-    """Peaks by stage, with the readings that still wait for their stage."""
-    if not log.pending:
-        return log.peaks
-    copy = GpuLog()
-    copy.peaks = {stage: peak.copy() for stage, peak in log.peaks.items()}
-    for sample in log.pending:
-        copy.note(channels.memory.stages.at(sample.t_ns), sample)
-    return copy.peaks
-
-
 def _source(peaks: dict[Stage, Peak]) -> Source | None:
     if any(peak.process is not None for peak in peaks.values()):
         return "process"
@@ -125,61 +184,73 @@ def _source(peaks: dict[Stage, Peak]) -> Source | None:
     return None
 
 
-def _of(peak: Peak, source: Source | None) -> tuple[int, int] | None:
+def of_source(peak: Peak, source: Source | None) -> tuple[int, int] | None:
+    """The peak by the source that counts, with its time."""
     if source == "process":
         return peak.process
     return peak.reserved if source == "framework" else None
 
 
-def _in_order(peaks: dict[Stage, Peak]) -> list[Stage]:
-    order: tuple[Stage, ...] = get_args(Stage)
-    return [stage for stage in order if stage in peaks]
+def _mib(value: int | None) -> float | None:
+    return None if value is None else value / MIB
 
 
-def _mib(found: tuple[int, int] | None) -> float | None:
-    return None if found is None else found[0] / MIB
+def _stages(
+    log: MemoryLog, peaks: dict[Stage, Peak], source: Source | None, start_ns: int
+) -> dict[str, StageMemory]:
+    host = log.host.by_stage(log.stages.at)
+    stages: dict[str, StageMemory] = {}
+    for stage in STAGES:
+        if stage not in peaks:
+            continue
+        peak = peaks[stage]
+        at = of_source(peak, source) or peak.device or peak.allocated
+        ram = host.get(stage)
+
+        def mib(found: tuple[int, int] | None) -> float | None:
+            return None if found is None else found[0] / MIB
+
+        def ms(found: tuple[int, int] | None) -> float | None:
+            return None if found is None else (found[1] - start_ns) / 1e6
+
+        stages[stage] = StageMemory(
+            process_mib=mib(peak.process),
+            device_mib=mib(peak.device),
+            allocated_mib=mib(peak.allocated),
+            reserved_mib=mib(peak.reserved),
+            t_ms=ms(at),
+            process_t_ms=ms(peak.process),
+            device_t_ms=ms(peak.device),
+            allocated_t_ms=ms(peak.allocated),
+            reserved_t_ms=ms(peak.reserved),
+            host_mib=mib(ram),
+            host_t_ms=ms(ram),
+            inferred=stage in log.stages.inferred,
+        )
+    return stages
 
 
-def _ms(channels: Channels, t_ns: int) -> float:
-    return (t_ns - (channels.start_ns or 0)) / 1e6
-
-
-def _stage(channels: Channels, peak: Peak, source: Source | None) -> StageMemory:
-    at = _of(peak, source) or peak.device or peak.allocated
-    return StageMemory(
-        process_mib=_mib(peak.process),
-        device_mib=_mib(peak.device),
-        allocated_mib=_mib(peak.allocated),
-        reserved_mib=_mib(peak.reserved),
-        t_ms=None if at is None else _ms(channels, at[1]),
-    )
-
-
-def _peak(channels: Channels, peaks: dict[Stage, Peak], source: Source | None) -> PeakMemory:
+def _peak(peaks: dict[Stage, Peak], source: Source | None, start_ns: int) -> PeakMemory:
     best: tuple[int, int, Stage] | None = None
-    for stage in _in_order(peaks):
-        found = _of(peaks[stage], source)
+    for stage in STAGES:
+        found = of_source(peaks[stage], source) if stage in peaks else None
         if found is not None and (best is None or found[0] > best[0]):
             best = (*found, stage)
     if best is None:
         return PeakMemory()
     value, t_ns, where = best
-    return PeakMemory(mib=value / MIB, stage=where, t_ms=_ms(channels, t_ns), source=source)
+    return PeakMemory(mib=value / MIB, stage=where, t_ms=(t_ns - start_ns) / 1e6, source=source)
 
 
-def _baseline(
-    channels: Channels, gpu: int, source: Source | None, reading: float | None
-) -> float | None:
+def _baseline(channels: Channels, gpu: int, reading: int | None) -> int | None:
     """Memory of the target's processes before loading.
 
     0 is known, not assumed: the device was being read when loading began, and none of the
     target's processes was on it yet, while later one was.
     """
     begin = channels.memory.turns.load_begin_ns
-    if source != "process" or begin is None:
-        return None
     device = channels.devices.by_index.get(gpu)
-    if device is None:
+    if begin is None or device is None:
         return None
     first: int | None = None
     for log in device.processes.values():
@@ -191,78 +262,47 @@ def _baseline(
                 break
     watched = device.memory.at(begin) is not None or device.memory.forgotten > 0
     if first is not None and first > begin and watched:
-        return 0.0
+        return 0
     return reading
 
 
-def _values(points: Sequence[Point], source: Source | None) -> list[tuple[int, int]]:
-    """(frames, bytes) at emits: the allocator's, which changes with each tensor, if known."""
-    held = [(p.frames, p.reserved) for p in points if p.reserved is not None]
-    if source == "process":
-        driver = [(p.frames, p.process) for p in points if p.process is not None]
-        return driver if len(driver) >= FEWEST_POINTS else held
-    return held
+def _oom(oom: Oom, start_ns: int) -> OomSummary:
+    return OomSummary(
+        stage=oom.stage,
+        frame=oom.frame,
+        message=oom.message,
+        t_ms=(oom.t_ns - start_ns) / 1e6,
+        request=oom.request,
+        amounts_mib={name: value / MIB for name, value in oom.amounts.items()},
+        process_mib=_mib(oom.in_use.process),
+        device_mib=_mib(oom.in_use.device),
+        allocated_mib=_mib(oom.in_use.allocated),
+        reserved_mib=_mib(oom.in_use.reserved),
+        seen=sorted(oom.seen),
+    )
 
 
-def _growth(points: Sequence[Point], source: Source | None) -> float | None:
-    values = _values(points, source)
-    if len(values) < FEWEST_POINTS:
-        return None
-    per_frame = slope([(float(frames), float(value)) for frames, value in values])
-    return None if per_frame is None else per_frame / MIB
+def _allocator(log: MemoryLog, gpu: int | None) -> AllocatorSummary:
+    found = log.framework.allocator(gpu) if gpu is not None else None
+    if found is None:
+        return AllocatorSummary()
+    return AllocatorSummary(
+        backend=found.backend,
+        expandable=found.expandable,
+        settings=found.settings,
+        limit_mib=_mib(found.limit_bytes),
+    )
 
 
-def _shape(
-    channels: Channels,
-    peaks: dict[Stage, Peak],
-    source: Source | None,
-    points: Sequence[Point],
-    falls: int,
-) -> Shape:
-    """Which of the shapes memory had, by the first that fits.
-
-    sawtooth: at least three quick falls of device memory in the steady stage, from 80 % of
-    the memory threshold on, or three allocator retries. rising: significant by Mann-Kendall
-    in the whole steady stage and in its last half (a cache that fills up and then stays is
-    no leak), and by a notable amount. load_only, first_frame: the peak of that stage stands
-    above the steady one by a notable amount. flat: none of these.
-    """
-    if falls >= FEWEST_FALLS or (channels.memory.retries or 0) >= FEWEST_FALLS:
-        return "sawtooth"
-    values = [value for _, value in _values(points, source)]
-    if source is None or len(values) < FEWEST_POINTS or "steady" not in peaks:
-        return "unknown"
-    highest = max(values)
-    notable = max(NOTABLE_MIB * MIB, NOTABLE_SHARE * highest)
-    half = values[len(values) // 2 :]
-    if (
-        rises([float(v) for v in values])
-        and rises([float(v) for v in half])
-        and half[-1] - values[0] >= min(notable, 64 * MIB)
-    ):
-        return "rising"
-    steady = _of(peaks["steady"], source)
-    if steady is None:
-        return "unknown"
-    standing: dict[Stage, int] = {}
-    for stage in ("load", "first_frame"):
-        found = _of(peaks[stage], source) if stage in peaks else None
-        if found is not None and found[0] - steady[0] >= notable:
-            standing[stage] = found[0]
-    if not standing:
-        return "flat"
-    where = max(standing, key=lambda stage: standing[stage])
-    return "load_only" if where == "load" else "first_frame"
-
-
-def _frames_to_limit(
-    channels: Channels, gpu: int, total: float | None, growth: float | None
-) -> int | None:
-    """Frames until the device is full at this growth; other programs' memory counts as used."""
-    device = channels.devices.by_index.get(gpu)
-    if device is None or total is None or growth is None or growth <= 0:
-        return None
-    last = device.memory.last()
-    if last is None:
-        return None
-    return max(0, int((total - last.used_bytes / MIB) / growth))
+def _segment_map(log: MemoryLog, record: SegmentMap, start_ns: int) -> SegmentMapSummary:
+    return SegmentMapSummary(
+        t_ms=(record.t_ns - start_ns) / 1e6,
+        request=log.request_id(record.proc, record.request),
+        frame=record.index if record.index >= 0 else None,
+        took_ms=record.duration_ns / 1e6,
+        segments=record.segments,
+        reserved_mib=_mib(record.reserved_bytes),
+        allocated_mib=_mib(record.allocated_bytes),
+        path=f"snapshots/{record.token}/segments-{pid_of(record.proc)}.json",
+        error=record.error,
+    )

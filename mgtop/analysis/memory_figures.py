@@ -153,10 +153,12 @@ class SegmentMapSummary(Struct, frozen=True, kw_only=True):
     request: str | None
     frame: int | None
     took_ms: float
-    segments: int
-    reserved_mib: float
-    allocated_mib: float
+    segments: int | None
+    reserved_mib: float | None
+    allocated_mib: float | None
     path: str
+    """Within the session's folder; there is none where ``error`` says why."""
+    error: str = ""
 
 
 class AllocatorSummary(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ from mgtop.analysis.assemble import counted_tails
 from mgtop.analysis.charted import MIB
 from mgtop.analysis.devices import Device, Devices
 from mgtop.analysis.live import GpuPlace, LiveView, Sharer, State, TailMark
+from mgtop.analysis.memory import fullest
+from mgtop.analysis.memory_over_time import memory_pins, stage_spans
 from mgtop.analysis.summary import Tail
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         age_ns = max(0, now_ns - newest.newest_ns)
         slack = newest.slack_ns(now_ns)
     summary = model.summary()
+    memory = model.channels.memory
     longest_ms = max([counted_tails(model).longest_ms, *_open_ms(summary.tails.frames)])
     lanes, without = model.lanes.seen(until_ns)
     return LiveView(
@@ -44,6 +47,9 @@ def picture(model: Model, now_ns: int, begin_ns: int, end_ns: int, columns: int)
         begin_ns=begin_ns,
         end_ns=end_ns,
         cores=about.cores,
+        stages=stage_spans(memory, about.start_ns, begin_ns, end_ns),
+        pins=memory_pins(memory, begin_ns, end_ns),
+        memory_gpu=fullest(model.channels),
         lanes=lanes,
         requests_without_lane=without,
         gpus=_places(model.channels.devices),

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 
 from mgtop.record.limits import clean
-from mgtop.record.output_amounts import amounts_in
 from mgtop.record.output_file import Line
 from mgtop.record.output_lines import LONGEST_TEXT, plain, recognise
+from mgtop.wire.memory_amounts import amounts_in
 from mgtop.wire.records import OutputLine
 
 MOST_LINES = 20

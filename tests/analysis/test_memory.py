@@ -104,8 +104,9 @@ def steady(mib_at: Callable[[int], float], frames: int = 100) -> Session:
 
 def test_nothing_read_is_nothing_known() -> None:
     found = memory_summary(Channels())
-    assert found == MemorySummary()
+    assert found == MemorySummary(unavailable=found.unavailable)
     assert found.retries is None
+    assert found.unavailable["process"] == "no GPU's memory was read"
 
 
 def test_a_session_on_the_cpu_has_only_nulls() -> None:
@@ -115,7 +116,8 @@ def test_a_session_on_the_cpu_has_only_nulls() -> None:
     session.begin()
     for _ in range(60):
         session.make()
-    assert session.summary() == MemorySummary()
+    found = session.summary()
+    assert found == MemorySummary(unavailable=found.unavailable)
 
 
 class TestReadings:
@@ -315,7 +317,7 @@ class TestShape:
     def test_long_sessions_keep_a_bounded_even_sample(self) -> None:
         session = steady(lambda i: 9_000 + 0.01 * i, frames=3_000)
         channels = session.channels()
-        points = channels.memory.gpus[0].points()
+        points = channels.memory.gpus[0].points.all()
         assert 200 < len(points) < 600
         gaps = {b.frames - a.frames for a, b in itertools.pairwise(points[:-1])}
         assert gaps == {8}

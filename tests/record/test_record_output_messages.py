@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mgtop.record.output import OutputTail
-from mgtop.record.output_amounts import amounts_in
 from mgtop.record.output_file import Line
 from mgtop.record.output_lines import recognise
 from mgtop.record.output_messages import MOST_LINES, Messages, root_of
+from mgtop.wire.memory_amounts import amounts_in
 from mgtop.wire.records import OutputLine
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
