@@ -84,6 +84,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     count: str | None = None
     request: str | None = None
     every: Union[str, int, None] = None
+    when: str | None = None
+    """Condition on the call, as ``args[1] == 'frame_ready'``: without it, every call counts."""
 
 
 class LogPattern(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from mgtop.record.limits import PLAUSIBLE, printable
 from mgtop.record.loss import LossAccount
 from mgtop.wire.framing import Malformed, Splitter, decode_event
 from mgtop.wire.records import (
+    ROUTES,
     AnyEvent,
     FrameEmit,
     Hello,
@@ -22,6 +23,9 @@ from mgtop.wire.records import (
 CLOCK_SLACK_NS = 1_000_000_000
 """An event may claim to be this far ahead of the reader's clock, not more."""
 _OF_FRAMES = (RequestReceived, PreprocessDone, FrameEmit, StreamEnd)
+_WITH_ROUTE = (RequestReceived, FrameEmit)
+_OF_PROGRAMS = ("probe", "hooks", "sinks")
+"""What can be asked for alone, of the ways by which a program tells of its frames."""
 
 
 class Intake:
@@ -32,8 +36,8 @@ class Intake:
         losses: where losses and malformed messages are counted.
         translate: what becomes of each event before it is checked; None for one that is not
             of this recording.
-        frames: False: what tells of frames and requests is counted, but left out, since they
-            are to be taken from elsewhere.
+        source: ``frames.from`` of the configuration. What tells of frames and requests by
+            another way is counted, but left out.
     """
 
     def __init__(
@@ -41,10 +45,11 @@ class Intake:
         earliest_ns: int,
         losses: LossAccount,
         translate: Callable[[AnyEvent], AnyEvent | None] | None = None,
-        frames: bool = True,
+        source: str = "auto",
     ) -> None:
         self._translate = translate
-        self._left_out = () if frames else _OF_FRAMES
+        self._left_out = _OF_FRAMES if source == "log" else ()
+        self._route = ROUTES.index(source) if source in _OF_PROGRAMS else None
         self._earliest_ns = earliest_ns
         self._losses = losses
         self._splitter = Splitter()
@@ -79,6 +84,8 @@ class Intake:
                 losses.malformed(event.proc)
                 continue
             kind = type(event)
+            if kind in _WITH_ROUTE and self._route not in (None, event.route):  # type: ignore[union-attr]
+                continue
             if kind is FrameEmit:
                 self.tells_frames = True
             elif kind is Pulse:

@@ -14,6 +14,7 @@ from mgtop.config.command import resolve_command, resolve_python
 from mgtop.config.dump import to_yaml
 from mgtop.config.load import ConfigError
 from mgtop.record.edited import edit_files
+from mgtop.record.hooked import resolved_frames
 from mgtop.record.plan import Plan
 from mgtop.record.textlog_pattern import BadPattern, compile_pattern
 from mgtop.session.secrets import mask
@@ -41,12 +42,6 @@ def plan_from(
     Raises:
         ConfigError: there is nothing to start, or not what it is to be started with.
     """
-    if config.frames.from_ in ("hooks", "sinks"):
-        raise ConfigError(
-            f"{config.frames.from_} are not a source of frames yet; use auto, probe or log",
-            str(path),
-            key="frames.from",
-        )
     try:
         compile_pattern(config.frames.log)
     except BadPattern as error:
@@ -60,7 +55,7 @@ def plan_from(
         env=config.env,
         params=config.params,
         settings=config.analysis_settings(),
-        frames=config.frames,
+        frames=resolved_frames(config, str(path)),
         git=git_state(cwd),
         edited=edit_files(config, str(path), command, cwd),
         seconds=seconds,

@@ -13,6 +13,7 @@ from mgtop import __version__
 from mgtop.record.absent import AbsentSource
 from mgtop.record.environment import describe
 from mgtop.record.events import Intake
+from mgtop.record.hooked import boot_environment
 from mgtop.record.host import make_sampler as make_host_sampler
 from mgtop.record.loss import LossAccount
 from mgtop.record.notes import note
@@ -71,7 +72,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
     )
     writer.append([started])
     losses = LossAccount(from_start=True)
-    intake = Intake(start_ns, losses, frames=plan.frames.from_ != "log")
+    intake = Intake(start_ns, losses, source=plan.frames.from_)
     recorder = Recorder(
         writer=writer,
         pipe=pipe,
@@ -105,6 +106,7 @@ def _start_target(folder: Path, plan: Plan, pipe: Path) -> Target:
     environment["PYTHONUNBUFFERED"] = "1"
     environment["MGTOP_FIFO"] = str(pipe)
     environment["MGTOP_SESSION"] = str(folder)
+    environment.update(boot_environment(plan.frames, environment))
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         stdin = 0 if plan.stdin == "inherit" else null

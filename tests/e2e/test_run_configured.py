@@ -1,7 +1,8 @@
-"""``mgtop run CONFIG``: rounds, parameters in the target's own files, what is not acted on."""
+"""``mgtop run CONFIG``: rounds, parameters in the target's own files, hooks."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -84,19 +85,43 @@ def test_more_than_one_difference_is_said(mgtop: Machine, project: Path) -> None
     assert last_line(done.stdout).name.endswith("-round-steps=16-sizes=_4_8-env.A=1")
 
 
-def test_hooks_are_said_not_to_be_acted_on(mgtop: Machine, project: Path) -> None:
+def test_hooks_tell_of_the_frames_of_a_program_that_nobody_changed(
+    mgtop: Machine, project: Path
+) -> None:
+    (project / "frames.py").write_text("def show(n):\n    return [0] * n\n")
+    (project / "main.py").write_text("import frames\nfor _ in range(5):\n    frames.show(3)\n")
     (project / "hooks.yaml").write_text(
-        "command: ['true']\nframes:\n  hooks: [{target: 'a:b', event: frame_emit}]\n"
+        f"command: [{PYTHON}, main.py]\nframes:\n  hooks:\n"
+        "    - {target: 'frames:show', event: frame_emit, count: len(result)}\n"
     )
     done = mgtop.run("run", "hooks.yaml", "--headless")
-    assert done.returncode == 0
-    assert "mgtop: hooks.yaml: frames.hooks is not acted on" in done.stderr
+    report = mgtop.run("report", "--json", str(last_line(done.stdout)))
+    told = json.loads(report.stdout)
+    assert told["target"]["route"] == "hooks"
+    assert [(r["frames"], r["blocks"]) for r in told["requests"]] == [(15, 5)]
+
+
+def test_a_wrong_hook_is_said_before_anything_starts(mgtop: Machine, project: Path) -> None:
+    path = project / "hooks.yaml"
+    for line, message in [
+        ("{target: 'a:b', event: frame_emit, count: 'f(result)'}", "count: 'f(result)' cannot be"),
+        ("{target: 'a:b', event: frame_emitted}", "event: is 'frame_emitted', but must be one of"),
+        ("{target: a.b, event: frame_emit}", "target: is 'a.b', but must be package.module:"),
+        ("{target: '__main__:b', event: frame_emit}", "target: is in __main__, whose functions"),
+        ("{target: 'a:b', event: frame_emit, every: '{n}'}", "every: {n} is not among params"),
+        ("{target: 'a:b', event: frame_emit, every: x}", "every: 'x' is not a whole number"),
+    ]:
+        path.write_text(f"command: ['true']\nframes:\n  hooks:\n    - {line}\n")
+        done = mgtop.run("run", "hooks.yaml", "--headless")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"hooks.yaml:4: frames.hooks[0].{message}" in done.stderr
+    assert mgtop.sessions() == []
 
 
 def test_what_is_wrong_is_said_with_file_line_and_key(mgtop: Machine, project: Path) -> None:
     (project / "round.yaml").write_text("baseline: base.yaml\nname: r\n")
     for arguments, message in [
-        (["frames.from=sinks"], "--set: frames.from: sinks are not a source of frames yet; "),
+        (["frames.from=hooks"], "--set: frames.from: is hooks, but no hook under frames.hooks"),
         (["python=/nix"], "--set: python: /nix does not exist"),
         (["command=[x]"], "base.yaml:4: edit.conf/infer.yaml: no word of the command is conf/"),
         (["edit={conf/infer.yaml: {steps: steps}}"], "did you mean 'model.sample_steps'?"),

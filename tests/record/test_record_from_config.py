@@ -60,10 +60,10 @@ def test_sessions_are_named_after_what_runs(command: list[str], name: str) -> No
     assert name_of_command(command) == name
 
 
-@pytest.mark.parametrize("source", ["hooks", "sinks"])
-def test_sources_that_are_not_built_are_refused(source: str, tmp_path: Path) -> None:
-    config = build_config({"command": ["true"], "frames": {"from": source}})
-    with pytest.raises(ConfigError, match=f"frames.from: {source} are not a source of frames yet"):
+def test_hooks_as_the_only_source_need_one_that_tells_of_frames(tmp_path: Path) -> None:
+    frames = {"from": "hooks", "hooks": [{"target": "a:b", "span": "decode"}]}
+    config = build_config({"command": ["true"], "frames": frames})
+    with pytest.raises(ConfigError, match=r"frames.from: is hooks, but no hook under frames.hooks"):
         plan_from(config, tmp_path / "c.yaml")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOOKS", "SINKS", "action", "ended", "frame", "load", "mark", "notice", "preprocess_done",
-    "received", "returned", "span", "waiting",
+    "received", "request_of", "returned", "span", "waited", "waiting",
 ]  # fmt: skip
 
 HOOKS = 1
@@ -66,13 +66,10 @@ class _Stream:
         """A new request; with ``params`` it is told that it was received now."""
         from mgtop.probe.requests import request_apart
 
-        if identity is None:
-            before = self._held_open()
-        else:
-            before = self.open.get(identity)
+        before = self._held_open() if identity is None else self.open.get(identity)
         if before is not None:
             self.end(before)
-        request = request_apart(identity, params, self.route)
+        request: Any = request_apart(identity, params, self.route)
         if len(self.open) >= _MOST_OPEN:
             self.end(next(iter(self.open.values())))
         self.open[request.id] = request
@@ -80,8 +77,9 @@ class _Stream:
         return request
 
     def end(self, request: Any, frames: Optional[int] = None) -> None:
-        if self.open.get(request.id) is request:
-            del self.open[request.id]
+        identity: str = request.id
+        if self.open.get(identity) is request:
+            del self.open[identity]
         request.end(frames)
 
     def forget(self) -> None:
@@ -168,14 +166,26 @@ def ended(route: int, request: Optional[object] = None, frames: Optional[int] = 
         stream.end(found, frames)
 
 
+def request_of(route: int, request: Optional[object] = None) -> Any:
+    """The open request of a route that the calling context, or an identity, belongs to; or None.
+
+    One that stands for several which cannot be told apart has the number 0.
+    """
+    return _stream(route).find(None if request is None else str(request))
+
+
 _span_class: Any = None
 
 
-def span(name: str) -> Any:
+def span(name: str, request: Optional[object] = None) -> Any:
     """Named work of the request that is open in the calling context, for a ``with`` statement.
 
     Of the program's own where it uses the probe, else of the hooks', else of the sinks'. Make one
     for each call of a coroutine.
+
+    Args:
+        name: what the work is called.
+        request: identity of the hooks' request that it is for.
     """
     global _span_class
     if _span_class is None:
@@ -186,10 +196,10 @@ def span(name: str) -> Any:
             __slots__ = ()
 
             def _owner(self) -> Any:
-                return current_request() or _stream(HOOKS).find(None) or _stream(SINKS).find(None)
+                return self._request or current_request() or request_of(HOOKS) or request_of(SINKS)
 
         _span_class = RouteSpan
-    return _span_class(name, None)
+    return _span_class(name, None if request is None else request_of(HOOKS, request))
 
 
 def waiting() -> Any:
@@ -197,6 +207,16 @@ def waiting() -> Any:
     from mgtop import probe
 
     return probe.waiting()
+
+
+def waited(begin_ns: int) -> None:
+    """A person was waited for from ``begin_ns`` (``monotonic_ns``) until now."""
+    from mgtop.probe import outlet, pack
+
+    t_ns = monotonic_ns()
+    out = outlet.current or outlet.start()
+    if out is not None:
+        out.event(pack.WAIT_LAYOUT, t_ns, t_ns - begin_ns)
 
 
 def load(done: bool) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 
-from .notices import notice
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -104,7 +102,7 @@ def _arm(spec: Any) -> None:
         if method == "exec_module":
             spec.loader = _Through(loader, spec.name)
         else:
-            notice("hooks", "%s is loaded in a way that cannot be hooked." % spec.name)
+            _tell("%s is loaded in a way that cannot be hooked." % spec.name)
 
 
 class _Armed:
@@ -183,4 +181,10 @@ def _call(do: Do, module: Any) -> None:
     try:
         do(module)
     except Exception as error:
-        notice("hooks", "%s could not be hooked: %r" % (getattr(module, "__name__", "?"), error))
+        _tell("%s could not be hooked: %r" % (getattr(module, "__name__", "?"), error))
+
+
+def _tell(text: str) -> None:
+    from .notices import notice
+
+    notice("hooks", text)

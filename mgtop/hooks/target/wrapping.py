@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import sys
 
-from .notices import notice
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -75,6 +73,7 @@ def wrap(
     failed: Optional[Failed] = None,
     each: Optional[After] = None,
     resumed: Optional[Resumed] = None,
+    finished: Optional[After] = None,
 ) -> Wrapped:
     """Have ``owner.attribute`` tell of its calls; twice with the same callbacks is once.
 
@@ -91,14 +90,17 @@ def wrap(
         each: of generators only: ``each(token, args, kwargs, item)`` when one was yielded.
         resumed: of generators only: ``resumed(token, args, kwargs)`` when its body goes on after
             a yield.
+        finished: of generators only: called instead of ``after``.
 
-    ``args`` holds the instance (or class) first for a method. ``token`` is None without ``before``.
+    A plain function that hands out a generator or a coroutine is taken for what it hands out,
+    where ``each`` is given. ``args`` holds the instance (or class) first for a method. ``token``
+    is None without ``before``.
 
     Raises:
         AttributeError: there is no such attribute.
         Unwrappable: it is a class or a property, or the owner takes no attributes.
     """
-    callbacks = (before, after, failed, each, resumed)
+    callbacks = (before, after, failed, each, resumed, finished)
     raw, inherited = _raw(owner, attribute)
     known = _known(raw)
     while known is not None:
@@ -164,11 +166,17 @@ def _around(raw: Any, in_class: bool, calls: _Calls, made: Wrapped) -> Any:
 class _Calls:
     """The callbacks of one wrapping, guarded: an error of theirs is told once and ends there."""
 
-    __slots__ = ("_after", "_before", "_each", "_failed", "_resumed", "path")
+    __slots__ = ("_after", "_before", "_each", "_failed", "_finished", "_resumed", "path")
 
     def __init__(self, attribute: str, owner: Any, callbacks: Tuple[Any, ...]) -> None:
-        self._before, self._after, self._failed, self._each, self._resumed = callbacks
+        self._before, self._after, self._failed, self._each, self._resumed, finished = callbacks
+        self._finished = finished or self._after
         self.path = _path(owner, attribute)
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether what a generator yields is asked for."""
+        return self._each is not None
 
     def before(self, args: Arguments, kwargs: Named) -> Any:
         if self._before is not None:
@@ -206,7 +214,16 @@ class _Calls:
             except Exception as error:
                 self.trouble(error)
 
+    def finished(self, token: Any, args: Arguments, kwargs: Named, result: Any) -> None:
+        if self._finished is not None:
+            try:
+                self._finished(token, args, kwargs, result)
+            except Exception as error:
+                self.trouble(error)
+
     def trouble(self, error: Exception) -> None:
+        from .notices import notice
+
         text = "The hook of %s failed: %s: %s" % (self.path, type(error).__name__, error)
         notice("hooks", text[:500])
 
@@ -270,6 +287,7 @@ def _dress(wrapper: Any, function: Any) -> None:
 
 def _plain(function: Any, calls: _Calls) -> Any:
     before, after, failed = calls.before, calls.after, calls.failed
+    lazy = _LAZY if calls.looks_inside else {}
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if traces():
@@ -280,6 +298,8 @@ def _plain(function: Any, calls: _Calls) -> Any:
         except BaseException as error:
             failed(token, args, kwargs, error)
             raise
+        if type(result) in lazy:
+            return lazy[type(result)](result, calls, token, args, kwargs)
         after(token, args, kwargs, result)
         return result
 
@@ -289,13 +309,7 @@ def _plain(function: Any, calls: _Calls) -> Any:
 def _coroutine(function: Any, calls: _Calls) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         token = calls.before(args, kwargs)
-        try:
-            result = await function(*args, **kwargs)
-        except BaseException as error:
-            calls.failed(token, args, kwargs, error)
-            raise
-        calls.after(token, args, kwargs, result)
-        return result
+        return await _awaited(function(*args, **kwargs), calls, token, args, kwargs)
 
     return wrapper
 
@@ -305,31 +319,7 @@ def _generator(function: Any, calls: _Calls) -> Any:
         if traces():
             return (yield from function(*args, **kwargs))
         token = calls.before(args, kwargs)
-        inner = function(*args, **kwargs)
-        send, value = inner.send, None
-        try:
-            while True:
-                try:
-                    item = send(value)
-                except StopIteration as stop:
-                    calls.after(token, args, kwargs, stop.value)
-                    return stop.value
-                send = inner.send
-                calls.each(token, args, kwargs, item)
-                try:
-                    value = yield item
-                except GeneratorExit:
-                    inner.close()
-                    calls.after(token, args, kwargs, None)
-                    raise
-                except BaseException as error:
-                    send, value = inner.throw, error
-                calls.resumed(token, args, kwargs)
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            calls.failed(token, args, kwargs, error)
-            raise
+        return (yield from _iterated(function(*args, **kwargs), calls, token, args, kwargs))
 
     return wrapper
 
@@ -344,7 +334,7 @@ def _async_generator(function: Any, calls: _Calls) -> Any:
                 try:
                     item = await send(value)
                 except StopAsyncIteration:
-                    calls.after(token, args, kwargs, None)
+                    calls.finished(token, args, kwargs, None)
                     return
                 send = inner.asend
                 calls.each(token, args, kwargs, item)
@@ -352,7 +342,7 @@ def _async_generator(function: Any, calls: _Calls) -> Any:
                     value = yield item
                 except GeneratorExit:
                     await inner.aclose()
-                    calls.after(token, args, kwargs, None)
+                    calls.finished(token, args, kwargs, None)
                     raise
                 except BaseException as error:
                     send, value = inner.athrow, error
@@ -364,6 +354,49 @@ def _async_generator(function: Any, calls: _Calls) -> Any:
             raise
 
     return wrapper
+
+
+async def _awaited(inner: Any, calls: _Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
+    try:
+        result = await inner
+    except BaseException as error:
+        calls.failed(token, args, kwargs, error)
+        raise
+    calls.after(token, args, kwargs, result)
+    return result
+
+
+def _iterated(inner: Any, calls: _Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
+    send, value = inner.send, None
+    try:
+        while True:
+            try:
+                item = send(value)
+            except StopIteration as stop:
+                calls.finished(token, args, kwargs, stop.value)
+                return stop.value
+            send = inner.send
+            calls.each(token, args, kwargs, item)
+            try:
+                value = yield item
+            except GeneratorExit:
+                inner.close()
+                calls.finished(token, args, kwargs, None)
+                raise
+            except BaseException as error:
+                send, value = inner.throw, error
+            calls.resumed(token, args, kwargs)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        calls.failed(token, args, kwargs, error)
+        raise
+
+
+_LAZY: Dict[type, Callable[..., Any]] = {
+    type((lambda: (yield))()): _iterated,
+}
+"""What to put around a generator or coroutine that a plain function handed out."""
 
 
 class _Binding:
@@ -398,3 +431,13 @@ class _Binding:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
+
+
+async def _example() -> None:
+    pass
+
+
+_coroutine_made = _example()
+_LAZY[type(_coroutine_made)] = _awaited
+_coroutine_made.close()
+del _coroutine_made

@@ -64,7 +64,7 @@ def open_attached(
     target, pipes, claim = _find(folder, attach)
     losses = LossAccount(from_start=False)
     translator = Translator(target.members, lambda: any(p.owner is None for p in pipes.places))
-    intake = Intake(1, losses, translator, frames=plan.frames.from_ != "log")
+    intake = Intake(1, losses, translator, source=plan.frames.from_)
     logs = _text_logs(plan, attach, target, intake)
     now_ns = time.monotonic_ns()
     past = Past(intake.feed(pipes.read(), now_ns), now_ns)

@@ -1,0 +1,203 @@
+"""Configured hooks: from ``module:Class.method`` to wrapped functions, when the module comes."""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+
+from . import wrapping
+from .events import SKIPPED, Told
+from .importing import when_imported
+from .notices import notice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Dict, Iterable, List
+
+    from .configured import Configured
+    from .wrapping import Wrapped
+
+installed: List[Wrapped] = []
+"""What was wrapped, in order."""
+
+_COMPILED = "torch._dynamo.eval_frame"
+"""Where torch keeps the class whose instances stand for compiled modules."""
+
+
+def install(hooks: Iterable[Configured], late: bool = False) -> None:
+    """Wrap what the hooks name, now or when its module is imported.
+
+    Args:
+        hooks: as configured.
+        late: the program runs already: functions that other modules have imported by name are
+            replaced there, too.
+    """
+    for hook in hooks:
+        when_imported(hook.module, _Install(hook, late))
+
+
+def uninstall() -> None:
+    """Take all wrappers away."""
+    while installed:
+        installed.pop().undo()
+
+
+class _Install:
+    __slots__ = ("_hook", "_late")
+
+    def __init__(self, hook: Configured, late: bool) -> None:
+        self._hook = hook
+        self._late = late
+
+    def __call__(self, module: ModuleType) -> None:
+        hook = self._hook
+        try:
+            owner: Any = module
+            *leading, name = hook.names
+            for part in leading:
+                owner = _attribute(owner, part, hook)
+            found = _attribute(owner, name, hook)
+            told = Told(hook)
+            if name in ("forward", "__call__") and _is_torch_module(owner):
+                _wrap_module(owner, told)
+                return
+            made = _wrap(owner, name, told)
+        except _Missing as missing:
+            notice("hooks", "frames.hooks: %s: %s" % (hook.target, missing))
+            return
+        except wrapping.Unwrappable as error:
+            notice("hooks", "frames.hooks: %s: %s" % (hook.target, error))
+            return
+        if self._late and made.function is not None and not isinstance(owner, type):
+            _rebind(found, made.function, module)
+
+
+class _Missing(Exception):
+    pass
+
+
+def _attribute(owner: Any, name: str, hook: Configured) -> Any:
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        pass
+    import difflib
+
+    kind = "class" if isinstance(owner, type) else "module"
+    called = getattr(owner, "__name__", type(owner).__name__)
+    names = [each for each in dir(owner) if not each.startswith("__")]
+    near = difflib.get_close_matches(name, names, 3, 0.6)
+    if not near:
+        near = [each for each in names if name.lower() in each.lower()][:3]
+    elsewhere = _elsewhere(name, owner, hook) if not near else []
+    hint = ""
+    if near or elsewhere:
+        hint = " (did you mean %s?)" % " or ".join(near or elsewhere)
+    raise _Missing("%s %s has no %s%s" % (kind, called, name, hint))
+
+
+def _elsewhere(name: str, owner: Any, hook: Configured) -> List[str]:
+    """Classes of the module that have what was looked for in it."""
+    found = []
+    for other, value in list(vars(sys.modules.get(hook.module, owner)).items()):
+        if isinstance(value, type) and value is not owner and name in value.__dict__:
+            found.append("%s.%s" % (other, name))
+    return found[:3]
+
+
+def _wrap(owner: Any, name: str, told: Any) -> Wrapped:
+    made = wrapping.wrap(
+        owner, name, told.before, told.after, told.failed, told.each, told.resumed, told.finished
+    )
+    if made not in installed:
+        installed.append(made)
+    return made
+
+
+def _is_torch_module(owner: Any) -> bool:
+    module = getattr(sys.modules.get("torch.nn"), "Module", None)
+    return module is not None and isinstance(owner, type) and issubclass(owner, module)
+
+
+def _wrap_module(owner: type, told: Told) -> None:
+    """A torch module is hooked at its ``__call__``, compiled or not.
+
+    Its ``forward`` may be compiled: a wrapper in there would be traced, and gone when it runs.
+    Where the module as a whole is compiled, the program calls the object that stands for it.
+    """
+    once = _Once(told)
+    _wrap(owner, "__call__", once)
+
+    def see_to_compiled(module: ModuleType) -> None:
+        compiled = getattr(module, "OptimizedModule", None)
+        if compiled is not None:
+            _wrap(compiled, "__call__", _OfCompiled(once, owner))
+
+    when_imported(_COMPILED, see_to_compiled)
+
+
+class _Once:
+    """Of calls inside each other, in one thread, the outermost counts."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._inside: Dict[int, int] = {}
+        self.resumed, self.each = told.resumed, told.each
+
+    def before(self, args: Any, kwargs: Any) -> Any:
+        me = get_ident()
+        if me in self._inside:
+            return SKIPPED
+        self._inside[me] = 1
+        return self._told.before(args, kwargs)
+
+    def after(self, token: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if token is not SKIPPED:
+            self._inside.pop(get_ident(), None)
+            self._told.after(token, args, kwargs, result)
+
+    def failed(self, token: Any, args: Any, kwargs: Any, error: BaseException) -> None:
+        if token is not SKIPPED:
+            self._inside.pop(get_ident(), None)
+            self._told.failed(token, args, kwargs, error)
+
+    def finished(self, token: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if token is not SKIPPED:
+            self._inside.pop(get_ident(), None)
+            self._told.finished(token, args, kwargs, result)
+
+
+class _OfCompiled:
+    """Calls of a compiled module count as calls of the module in it, if that is of the class."""
+
+    def __init__(self, once: _Once, owner: type) -> None:
+        self._once = once
+        self._owner = owner
+        self.each, self.resumed, self.finished = once.each, once.resumed, once.finished
+
+    def _real(self, args: Any) -> Any:
+        module = args[0].__dict__.get("_modules", {}).get("_orig_mod")
+        return (module, *args[1:]) if isinstance(module, self._owner) else None
+
+    def before(self, args: Any, kwargs: Any) -> Any:
+        real = self._real(args)
+        return SKIPPED if real is None else self._once.before(real, kwargs)
+
+    def after(self, token: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if token is not SKIPPED:
+            self._once.after(token, self._real(args), kwargs, result)
+
+    def failed(self, token: Any, args: Any, kwargs: Any, error: BaseException) -> None:
+        if token is not SKIPPED:
+            self._once.failed(token, self._real(args), kwargs, error)
+
+
+def _rebind(before: Any, wrapper: Any, home: ModuleType) -> None:
+    """Give the wrapper to the modules that have the function by ``from … import``."""
+    for module in list(sys.modules.values()):
+        if module is home or getattr(module, "__dict__", None) is None:
+            continue
+        for name, value in list(module.__dict__.items()):
+            if value is before:
+                module.__dict__[name] = wrapper

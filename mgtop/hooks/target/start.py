@@ -1,0 +1,64 @@
+"""The one entry: what is hooked in this process, from its start on or from now on."""
+
+from __future__ import annotations
+
+import os
+
+from . import importing, wrapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from .configured import Configured
+
+VARIABLE = "MGTOP_HOOKS"
+"""Environment variable that holds the settings."""
+
+_started = False
+
+
+def start(settings: Optional[str] = None, late: bool = False) -> None:
+    """Install hooks, sinks and what tells of a person's input. Done twice, it is done once.
+
+    Nothing is sent and nothing is opened before one of them has something to tell.
+
+    Args:
+        settings: as :func:`configured.written` gives them; None: what the environment holds.
+        late: the program runs already, so functions may have been imported by name.
+    """
+    global _started
+    if _started:
+        return
+    _started = True
+    text = os.environ.get(VARIABLE, "auto") if settings is None else settings
+    importing.when_imported("torch.compiler", _know_tracing)
+    from . import actions
+
+    actions.watch()
+    source = text
+    if not text.isalpha():
+        from .configured import taken
+        from .hooking import install
+
+        source, hooks = taken(text)
+        wanted = source in ("auto", "hooks")
+        install([hook for hook in hooks if wanted or _only_span(hook)], late)
+    if source in ("auto", "sinks"):
+        from . import sinks
+
+        sinks.watch()
+
+
+def _only_span(hook: Configured) -> bool:
+    """Strip a hook of its event, where frames are taken from elsewhere; False: nothing is left."""
+    if hook.event in ("frame_emit", "request_received", "preprocess_done", "stream_end"):
+        hook.event = hook.count = ""
+    return bool(hook.event or hook.span)
+
+
+def _know_tracing(module: Any) -> None:
+    """Torch is there: wrappers step aside while it traces."""
+    found = getattr(module, "is_dynamo_compiling", None) or getattr(module, "is_compiling", None)
+    if found is not None:
+        wrapping.traces = found
