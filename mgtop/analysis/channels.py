@@ -71,6 +71,7 @@ class Channels:
             r.GpuDevice: self._device,
             r.GpuMemory: lambda record: self._gpu(record).memory.add(record.t_ns, record),
             r.GpuProcess: lambda record: self._gpu(record).process(record),
+            r.GpuProcessWork: lambda record: self._gpu(record).worked(record),
             r.GpuUtilisation: lambda record: self._gpu(record).used(record),
             r.GpuState: lambda record: self._gpu(record).state.add(record.t_ns, record),
             r.GpuThrottle: lambda record: self._gpu(record).throttle.add(record.t_ns, record),

@@ -7,6 +7,7 @@ from mgtop.wire.records import (
     GpuDevice,
     GpuMemory,
     GpuProcess,
+    GpuProcessWork,
     GpuState,
     GpuThrottle,
     GpuUtilisation,
@@ -24,6 +25,7 @@ class Device:
         self.about: GpuDevice | None = None
         self.memory: Recent[GpuMemory] = Recent(MOST_READINGS, KEEP_NS)
         self.processes: dict[int, Recent[GpuProcess]] = {}
+        self.process_work: dict[int, Recent[GpuProcessWork]] = {}
         self.utilisation: dict[str, Recent[GpuUtilisation]] = {}
         self.state: Recent[GpuState] = Recent(4_096, KEEP_NS)
         self.throttle: Recent[GpuThrottle] = Recent(4_096, KEEP_NS)
@@ -53,6 +55,15 @@ class Device:
             if len(self.processes) >= 64:
                 del self.processes[next(iter(self.processes))]
             log = self.processes[record.pid] = Recent(2_048, KEEP_NS)
+        log.add(record.t_ns, record)
+
+    def worked(self, record: GpuProcessWork) -> None:
+        """Take a reading of what one process had the GPU do."""
+        log = self.process_work.get(record.pid)
+        if log is None:
+            if len(self.process_work) >= 64:
+                del self.process_work[next(iter(self.process_work))]
+            log = self.process_work[record.pid] = Recent(1_024, KEEP_NS)
         log.add(record.t_ns, record)
 
     def used(self, record: GpuUtilisation) -> None:

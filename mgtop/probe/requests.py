@@ -39,12 +39,14 @@ class Request:
     """
 
     __slots__ = ("_delivered", "_dropped", "_duplicated", "_emits", "_entered", "_is_open",
-                 "_next_index", "_route", "_told", "gpu", "id", "number")  # fmt: skip
+                 "_next_index", "_route", "_told", "emits", "gpu", "id", "number")  # fmt: skip
 
     id: str
     """The name that the program gave, else its number."""
     number: int
     """The process's own number for the request, from 1."""
+    emits: int
+    """Emits so far, which is the number of the next one."""
 
     def __init__(self, id: str, number: int, route: int = 0) -> None:  # noqa: A002
         self.id = id
@@ -53,6 +55,7 @@ class Request:
         self._route = route
         self._told = (0, 0)
         self._emits = count()
+        self.emits = 0
         self._next_index = 0
         self._delivered = 0
         self._dropped = 0
@@ -103,6 +106,7 @@ class Request:
                 index = self._next_index
             self._next_index = index + count
             emit = next(self._emits)
+            self.emits = emit + 1
             out = outlet.current or outlet.start()
             if out is None:
                 return

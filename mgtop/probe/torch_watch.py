@@ -31,6 +31,9 @@ _torch: Any = None
 _cuda_runs = False
 _errors = 0
 _MOST_ERRORS = 3
+_usual_span_ns: Dict[int, float] = {}
+_MOST_NAMES = 64
+_LATE_NS = 5_000_000
 
 
 def look() -> None:
@@ -112,6 +115,31 @@ def end_pair(out: Outlet, token: Token) -> None:
         began_ns = monotonic_ns()
         gpu_work.end(token, _ready())
         out.cost_ns += monotonic_ns() - began_ns
+    except Exception:
+        _failed()
+
+
+def after_span(out: Outlet, request: Request, name: int, duration_ns: int, t_ns: int) -> None:
+    """Read the allocator's counters where a span took long: did it wait for memory?
+
+    Long: twice what spans of that name took lately, and 5 ms more.
+    """
+    usual_ns = _usual_span_ns.get(name)
+    if usual_ns is None:
+        if len(_usual_span_ns) < _MOST_NAMES:
+            _usual_span_ns[name] = float(duration_ns)
+        return
+    if duration_ns < 2 * usual_ns or duration_ns < usual_ns + _LATE_NS:
+        _usual_span_ns[name] = usual_ns + 0.125 * (duration_ns - usual_ns)
+        return
+    # A lasting change becomes usual in time.
+    _usual_span_ns[name] = 1.05 * usual_ns + 1
+    try:
+        if _ready():
+            began_ns = monotonic_ns()
+            device = _torch._C._cuda_getDevice()
+            torch_memory.read(out, _torch, device, request.number, request.emits, t_ns, True)
+            out.cost_ns += monotonic_ns() - began_ns
     except Exception:
         _failed()
 

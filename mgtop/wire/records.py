@@ -189,6 +189,8 @@ class GarbageCollection(Event, frozen=True, tag=13):
 class TorchMemory(Event, frozen=True, tag=14):
     """The caching allocator's counters of one device, read at an emit (``request``, ``emit``).
 
+    Or in the work for that emit, at the end of a span that took long.
+
     ``peak_bytes`` is the allocator's own peak of allocated bytes.
     """
 

@@ -111,6 +111,29 @@ class TestAllocRetry:
         assert found.state("alloc_retry") == "present"
         assert found.ms("alloc_retry") < 100
 
+    def test_a_reading_within_the_frame_tells_in_which_span_it_was(self) -> None:
+        bench = GpuBench()
+        bench.frames(20)
+
+        def longer() -> None:
+            bench.run(100)
+            emit = bench.next_index
+            bench.event(
+                r.TorchMemory, 1, emit, 0, 4_000 * MIB, 5_000 * MIB, 4_500 * MIB, 0, 0, 0, 0
+            )
+
+        def reclaim() -> None:
+            bench.run(60)
+            bench.retries, bench.frees, bench.allocs = 1, 1_000, 1_000
+
+        bench.busy_ms = 190.0
+        bench.frame(before=lambda: bench.span("forward", longer), forward=reclaim)
+        bench.busy_ms = 30.0
+        found = judge(bench)
+        assert set(found.names) == {"compute", "alloc_retry"}
+        assert found.ms("alloc_retry") == pytest.approx(60, rel=0.25)
+        assert found.ms("compute") == pytest.approx(100, rel=0.25)
+
     def test_steady_counters_are_absent(self) -> None:
         bench = GpuBench()
         bench.frames(20)
@@ -501,6 +524,71 @@ class TestNeighbour:
         assert found.state("neighbour") == "not_resolved"
         assert found.names == ["compute"]
 
+    @staticmethod
+    def resident(rise_mib: float, *, own_allocs: int = 0, listed: bool = True) -> Answer:
+        """The device's memory is read every 20 ms, the list of processes hardly ever."""
+        bench = GpuBench()
+        bench.nvml(20)
+        bench.add(r.GpuProcess(bench.now, 0, r.pid_of(PROC), 5_000 * MIB, "target", "pid"))
+        if listed:
+            bench.add(r.GpuProcess(bench.now, 0, 77, 500 * MIB, "neighbour", "none", "game"))
+        bench.memory(5_500)
+        bench.frames(40)
+        bench.memory(5_500)
+        bench.memory(5_500 + rise_mib, at_ms=20)
+        bench.allocs += own_allocs
+        bench.busy_ms = 115.0
+        bench.frame(forward=lambda: bench.run(120))
+        bench.busy_ms = 30.0
+        bench.frames(4)
+        return bench.judge(40)
+
+    def test_memory_that_the_target_did_not_ask_for_is_the_neighbours(self) -> None:
+        found = self.resident(2_048)
+        assert found.names == ["neighbour"]
+        evidence = found.evidence("neighbour")
+        assert (evidence.state, evidence.source) == ("present", "nvml memory")
+        assert evidence.value == pytest.approx(2_048)
+
+    def test_memory_that_the_target_may_have_asked_for_is_not(self) -> None:
+        assert "neighbour" not in self.resident(2_048, own_allocs=1).names
+        assert self.resident(2_048, listed=False).names == ["compute"]
+        assert self.resident(10).names == ["compute"]
+
+    @staticmethod
+    def working(usual: float, then: float) -> Answer:
+        """A neighbour's share of the GPU, read once a second, over frames of 40 ms."""
+        bench = GpuBench()
+        bench.nvml()
+        bench.add(r.GpuProcess(bench.now, 0, r.pid_of(PROC), 5_000 * MIB, "target", "pid"))
+        bench.add(r.GpuProcess(bench.now, 0, 77, 500 * MIB, "neighbour", "none", "game"))
+        second = 1_000 * MS
+        for number in range(4):
+            bench.frames(24)
+            share = then if number == 3 else usual
+            if number == 3:
+                bench.busy_ms = 115.0
+                bench.frame(forward=lambda: bench.run(120))
+                bench.busy_ms = 30.0
+            bench.frames(2)
+            for pid, percent, whose in ((77, share, "neighbour"), (r.pid_of(PROC), 60, "target")):
+                bench.add(r.GpuProcessWork(bench.now, 0, pid, percent, second, whose))
+        bench.frames(4)
+        return bench.judge(26 * 3 + 24)
+
+    def test_a_neighbour_that_works_more_than_usual(self) -> None:
+        found = self.working(0, 20)
+        assert found.names == ["neighbour"]
+        evidence = found.evidence("neighbour")
+        assert (evidence.value, evidence.unit) == (20.0, "%")
+        assert evidence.source == "nvml process utilisation"
+        assert evidence.period_ms == pytest.approx(1_000)
+
+    def test_one_that_always_works_as_much_is_absent(self) -> None:
+        found = self.working(45, 45)
+        assert found.names == ["compute"]
+        assert found.state("neighbour") == "absent"
+
     def test_alone_it_is_absent(self) -> None:
         bench = GpuBench()
         bench.nvml()
@@ -512,8 +600,8 @@ class TestNeighbour:
 
 class TestThrottle:
     @staticmethod
-    def throttled(at_limit_ms: float, usual_ms: float = 0) -> Answer:
-        """Counters are read once a second; frames are of 40 ms."""
+    def throttled(at_limit_ms: float, usual_ms: float = 0, mhz: int | None = None) -> Answer:
+        """Counters are read once a second; frames are of 40 ms. ``mhz``: the clock around it."""
         bench = GpuBench(work=False)
         bench.nvml()
         total = 0.0
@@ -522,6 +610,9 @@ class TestThrottle:
             total += usual_ms
             late = second == 2
             for i in range(25):
+                if mhz is not None and i % 12 == 0:
+                    clock = mhz if late and i == 12 else 1_800
+                    bench.add(r.GpuState(bench.now, 0, clock))
                 if late and i == 10:
                     bench.frame(forward=lambda: bench.run(80))
                     total += at_limit_ms
@@ -535,6 +626,12 @@ class TestThrottle:
         assert found.cause == "throttle"
         assert found.share("throttle").bound == "upper"
         assert found.evidence("throttle").period_ms == pytest.approx(1_080)
+
+    def test_no_more_than_the_clock_accounts_for(self) -> None:
+        assert self.throttled(70, mhz=1_790).names == ["compute"]
+        found = self.throttled(70, mhz=600)
+        assert found.names[0] in ("throttle", "compute")
+        assert 20 < found.ms("throttle") < 70
 
     def test_a_card_that_is_always_at_its_limit(self) -> None:
         found = self.throttled(0, usual_ms=400)

@@ -8,7 +8,7 @@ not computing; with CUDA in use and no word from the GPU it stays unresolved.
 from __future__ import annotations
 
 from mgtop.analysis.channels import Channels
-from mgtop.analysis.evidence import Bound, Claim, Finding, TailWindow, matters
+from mgtop.analysis.evidence import Bound, Claim, Finding, Part, TailWindow, matters
 from mgtop.analysis.profile import Profile
 from mgtop.analysis.symptoms import gpu_idle
 
@@ -32,11 +32,13 @@ def measure(window: TailWindow, channels: Channels) -> Finding:
     spans_ns = profile.get("compute") or 0
     working = _working(profile, over)
     if busy is not None and busy_beyond is not None:
-        claims = [Claim(busy_beyond)] if matters(busy_beyond, window) else []
+        # What something else has already claimed of the model's time is not left for it.
+        part: tuple[Part, ...] = ("compute",)
+        claims = [Claim(busy_beyond, within=part)] if matters(busy_beyond, window) else []
         # The host's side of a step can be what takes long while the GPU starves.
         on_cpu = min(working or 0.0, profile.beyond("compute_cpu") or 0.0)
         if not claims and matters(on_cpu, window):
-            claims = [Claim(on_cpu)]
+            claims = [Claim(on_cpu, within=part)]
         return _finding(bool(claims), busy, "CUDA events", profile, tuple(claims))
     if over is None:
         return Finding(state="not_resolved")

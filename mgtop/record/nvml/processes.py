@@ -51,12 +51,19 @@ class Processes:
         self._news = Unchanged()
         self.has_target = False
         """Whether the last reading listed the target."""
+        self.lost: str | None = None
+        """Why the last reading was not answered."""
         self._present: dict[int, GpuProcess] = {}
         self._names: dict[int, tuple[str, str]] = {}
 
     def __call__(self, now_ns: int) -> list[Record]:
         """Read once; see the class."""
-        listed = self._list()
+        try:
+            listed = self._list()
+        except SourceLost as lost:
+            self.lost = str(lost)
+            raise
+        self.lost = None
         relations = self._relations(listed)
         records: list[Record] = []
         present: dict[int, GpuProcess] = {}
@@ -121,6 +128,10 @@ class Processes:
     def lists(self, pid: int) -> bool:
         """Whether the last reading had that process."""
         return pid in self._present
+
+    def relations(self) -> dict[int, str]:
+        """Whose each listed process is, as of the last reading."""
+        return {pid: record.relation for pid, record in self._present.items()}
 
     def _relations(self, listed: dict[int, int | None]) -> dict[int, tuple[str, str]]:
         own = set(self._target_pids())

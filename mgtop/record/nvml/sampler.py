@@ -13,6 +13,7 @@ from typing import Any
 
 from mgtop.record.nvml.calls import Calls, text
 from mgtop.record.nvml.devices import Device, cuda_ordinals, discover
+from mgtop.record.nvml.process_work import ProcessWork
 from mgtop.record.nvml.processes import Processes
 from mgtop.record.nvml.rates import RATES, spread
 from mgtop.record.nvml.readings import Ecc, Memory, State, Throttle
@@ -141,6 +142,7 @@ class NvmlSampler(Sampler):
             reading("throttle", Throttle(calls, device)),
             reading("ecc", Ecc(calls, device)),
             reading("processes", compute),
+            reading("process_work", ProcessWork(calls, device, compute)),
             reading("graphics", Processes(calls, device, pids, compute=compute)),
         ]
 
