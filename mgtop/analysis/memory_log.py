@@ -58,6 +58,8 @@ class Request(msgspec.Struct):
 
     id: str | None = None
     next_index: int = 0
+    emit_ns: int | None = None
+    """When its last frames were emitted, if these are in the steady stage."""
 
 
 class MemoryLog:
@@ -147,7 +149,9 @@ class MemoryLog:
     def _frame(self, record: r.FrameEmit) -> None:
         self.frames += record.count
         self._emitted += 1
-        self._of_request(record.proc, record.request).next_index = record.index + record.count
+        request = self._of_request(record.proc, record.request)
+        request.next_index = record.index + record.count
+        request.emit_ns = record.t_ns if record.emit >= 2 else None
         self._turn("first_emit", record.t_ns)
         if self._emitted == 10:
             self._turn("tenth_emit", record.t_ns)
@@ -162,7 +166,9 @@ class MemoryLog:
     def _torch(self, record: r.TorchMemory) -> None:
         gpu, held, before = self.framework.take(record)
         log = self.of(gpu)
-        steady = record.request > 0 and record.emit >= 2
+        # Not all readings are made at an emit.
+        request = self._requests.get((record.proc, record.request))
+        steady = request is not None and request.emit_ns == record.t_ns
         # A peak that rose was reached before this reading: in the stage before, at a turn.
         before_ns = record.t_ns - 1
         for what, now, peak in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -71,7 +72,7 @@ def is_oom(record: r.Failure) -> bool:
     return "OutOfMemory" in record.kind or "out of memory" in record.text.lower()
 
 
-def stated(message: str, amounts: Mapping[str, int] | None = None) -> dict[str, int]:
+def stated(message: str, amounts: Mapping[str, Any] | None = None) -> dict[str, int]:
     """The amounts of a message, in bytes by name."""
     told = {k: v for k, v in (amounts or {}).items() if isinstance(v, int) and 0 <= v < MOST_BYTES}
     return told or amounts_in(message)

@@ -23,6 +23,7 @@ from time import monotonic_ns
 from . import outlet as _outlet
 from . import pack as _pack
 from . import torch_compile as _torch_compile
+from . import torch_watch as _torch_watch
 from .requests import CurrentSpan, Request, frame_of_current, open_request
 from .spans import Span, Waiting
 from .version import VERSION
@@ -104,6 +105,7 @@ def load_begin() -> None:
 def load_done() -> None:
     """Weights are loaded; what memory is in use now is resident."""
     _tell(_pack.LOAD, True)
+    _read_memory()
 
 
 def mark(text: str) -> None:
@@ -128,6 +130,15 @@ def queue(name: str, depth: int, capacity: int = 0, dropped: int = 0) -> None:
         if out is not None:
             number = out.number_of(name, t_ns)
             out.event(_pack.QUEUE_LAYOUT, t_ns, number, depth, capacity, dropped)
+    except Exception:
+        _outlet.swallowed()
+
+
+def _read_memory() -> None:
+    try:
+        out = _outlet.current
+        if out is not None and not _torch_compile.traces():
+            _torch_watch.between(out, monotonic_ns(), at_once=True)
     except Exception:
         _outlet.swallowed()
 

@@ -25,17 +25,21 @@ class Calls:
     """The calls of this process. Each returns −1 where it fails; none raises.
 
     ``write(fd, data, size)``; ``read(fd, buffer, size)``; ``pread(fd, buffer, size, 0)``;
-    ``flock(fd, operation)``; ``fcntl(fd, operation)``. ``buffer(size)`` makes a buffer for the
+    ``flock(fd, operation)``; ``fcntl(fd, operation)``; ``access(path, mode)``, which fails where
+    there is no such file. ``buffer(size)`` makes a buffer for the
     reads; ``taken(buffer, n)`` gives its first ``n`` bytes.
     """
 
-    __slots__ = ("buffer", "fcntl", "flock", "keeps_gil", "pread", "read", "taken", "write")
+    __slots__ = (
+        "access", "buffer", "fcntl", "flock", "keeps_gil", "pread", "read", "taken", "write",
+    )  # fmt: skip
 
     write: Callable[[int, bytes, int], int]
     read: Callable[[int, Any, int], int]
     pread: Callable[[int, Any, int, int], int]
     flock: Callable[[int, int], int]
     fcntl: Callable[[int, int], int]
+    access: Callable[[bytes, int], int]
     buffer: Callable[[int], Any]
     taken: Callable[[Any, int], bytes]
 
@@ -43,14 +47,14 @@ class Calls:
         self.keeps_gil: bool = not without_ctypes
         if without_ctypes:
             self.write, self.read, self.pread = _os_write, _os_read, _os_pread
-            self.flock, self.fcntl = _os_flock, _os_fcntl
+            self.flock, self.fcntl, self.access = _os_flock, _os_fcntl, _os_access
             self.buffer = bytearray
         else:
             import ctypes
 
             libc = ctypes.PyDLL(None)
             self.write, self.read, self.pread = libc.write, libc.read, libc.pread
-            self.flock, self.fcntl = libc.flock, libc.fcntl
+            self.flock, self.fcntl, self.access = libc.flock, libc.fcntl, libc.access
             self.buffer = ctypes.create_string_buffer
         self.taken = _taken
 
@@ -90,6 +94,10 @@ def _os_pread(fd: int, buffer: Any, size: int, offset: int) -> int:
         return -1
     buffer[: len(data)] = data
     return len(data)
+
+
+def _os_access(path: bytes, mode: int) -> int:
+    return 0 if os.access(path, mode) else -1
 
 
 def _os_flock(fd: int, operation: int) -> int:

@@ -31,6 +31,9 @@ SECOND = 1_000_000_000
 TIMED = 61
 """One call in so many is timed; a prime, so that no frame loop keeps step with it."""
 
+ASK = ".ask"
+"""A question lies beside the FIFO, under its name with this at the end."""
+
 _TIMED_ONE = 7  # not one of the first, which open the outlet
 
 _NAMES_AT_ONCE = 64
@@ -39,14 +42,16 @@ _NAMES_AT_ONCE = 64
 class Outlet:
     """The open channel of one process. ``proc`` names the process for good."""
 
-    __slots__ = ("_fd", "_fifo", "_local", "_next_tick", "_usual_ns", "_write", "cost_ns",
-                 "dropped", "next_seq", "pid", "proc")  # fmt: skip
+    __slots__ = ("_ask", "_fd", "_fifo", "_local", "_next_tick", "_usual_ns", "_write", "cost_ns",
+                 "dropped", "fifo_path", "next_seq", "pid", "proc")  # fmt: skip
 
     def __init__(self) -> None:
         self.pid: int = os.getpid()
         self.proc: int = start_ticks() << 22 | self.pid
         self._fifo = open_fifo()
         self._fd = self._fifo.fd
+        self.fifo_path: str = self._fifo.path
+        self._ask = os.fsencode(self.fifo_path + ASK)
         self._write = self._fifo.calls.write
         self._local = _local()
         self._next_tick = 0
@@ -68,6 +73,10 @@ class Outlet:
         else:
             self.cost_ns += TIMED * ns
             self._usual_ns = max(500, usual + ((ns - usual) >> 3))
+
+    def is_asked(self) -> bool:
+        """Whether somebody has put a question beside the FIFO."""
+        return self._fifo.calls.access(self._ask, 0) == 0
 
     def thread(self) -> ThreadContext:
         """The calling thread's readings."""

@@ -204,7 +204,7 @@ class Request:
                 self._told = told
                 out.message(
                     pack.FAILURE, t_ns, pack.clip(type(error).__name__, 100),
-                    pack.clip(str(error), 500), self.number, self._next_index,
+                    pack.clip(str(error), 1000), self.number, self._next_index,
                 )  # fmt: skip
         except Exception:
             swallowed()
@@ -276,6 +276,7 @@ def open_request(id: Optional[str], params: Mapping[str, object], route: int = 0
             torch_watch.look()
             kept = pack.fitting(params, _PARAMS_SIZE)
             out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+            torch_watch.between(out, t_ns)
     except Exception:
         swallowed()
     return request
@@ -295,6 +296,7 @@ def request_apart(id: Optional[str], params: Optional[Mapping[str, object]], rou
             torch_watch.look()
             kept = pack.fitting(params, _PARAMS_SIZE)
             out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+            torch_watch.between(out, t_ns)
     except Exception:
         swallowed()
     return request

@@ -36,10 +36,15 @@ _others: List[int] = []
 _turn = 0
 
 
-def read(out: Outlet, torch: Any, device: int, request: int, emit: int, t_ns: int) -> None:
-    """Send the counters of ``device``, if a reading is due, and of one of the others."""
+def read(
+    out: Outlet, torch: Any, device: int, request: int, emit: int, t_ns: int, at_once: bool = False
+) -> None:
+    """Send the counters of ``device``, and of one of the others, if a reading is due.
+
+    ``at_once``: due or not.
+    """
     global _not_before_ns, _usual_ns, _turn
-    if t_ns < _not_before_ns:
+    if t_ns < _not_before_ns and not at_once:
         return
     began_ns = monotonic_ns()
     stats = torch._C._cuda_memoryStats(device)
@@ -119,9 +124,7 @@ def _tell(out: Outlet, torch: Any, device: int, t_ns: int) -> None:
     given = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
     settings = pack.clip(given[0], 400) if given else ""
     expandable = "expandable_segments:true" in settings.replace(" ", "").lower()
-    out.message(
-        pack.TORCH_ALLOCATOR, t_ns, device, backend, settings, expandable, limit, total
-    )
+    out.message(pack.TORCH_ALLOCATOR, t_ns, device, backend, settings, expandable, limit, total)
 
 
 def forget() -> None:

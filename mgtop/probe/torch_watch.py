@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from time import monotonic_ns
 
-from . import gpu_work, outlet, torch_compile, torch_memory
+from . import gpu_work, outlet, segment_map, torch_compile, torch_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,24 @@ def at_emit(out: Outlet, request: Request, emit: int, t_ns: int) -> None:
             device = _torch._C._cuda_getDevice()
             torch_memory.read(out, _torch, device, request.number, emit, t_ns)
             gpu_work.at_emit(out, request, emit, t_ns)
+            out.cost_ns += monotonic_ns() - began_ns
+            if t_ns >= segment_map.next_look_ns:
+                segment_map.look(out, _torch, request.number, request.next_index - 1, t_ns)
+    except Exception:
+        _failed()
+
+
+def between(out: Outlet, t_ns: int, at_once: bool = False) -> None:
+    """Read the allocator's counters between frames: loading is done, a request has come."""
+    if len(modules) != seen:
+        look()
+    if _torch is None:
+        return
+    try:
+        if _ready():
+            began_ns = monotonic_ns()
+            device = _torch._C._cuda_getDevice()
+            torch_memory.read(out, _torch, device, 0, 0, t_ns, at_once)
             out.cost_ns += monotonic_ns() - began_ns
     except Exception:
         _failed()
@@ -150,6 +168,8 @@ def _forget() -> None:
     _cuda_runs = False
     _errors = 0
     gpu_work.forget()
+    torch_memory.forget()
+    segment_map.forget()
 
 
 outlet.on_fork.append(_forget)

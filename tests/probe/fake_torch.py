@@ -25,6 +25,11 @@ class Gpu:
         self.events_made = 0
         self.stats_calls = 0
         self.stats: dict[str, Any] = memory_stats()
+        self.others: dict[int, dict[str, Any]] = {}
+        self.fraction = 1.0
+        self.backend = "native"
+        self.segments: list[dict[str, Any]] = []
+        self.snapshot_arguments: list[Any] = []
 
     def launch(self, ms: float) -> None:
         """Queue work on the current stream."""
@@ -74,17 +79,31 @@ class Gpu:
                 raise AssertionError("the probe waits for the GPU")
 
         def read_stats(device: int) -> dict[str, Any]:
+            if device in gpu.others:
+                return gpu.others[device]
             assert device == gpu.device
             gpu.stats_calls += 1
             return gpu.stats
 
+        def snapshot(arguments: Any) -> dict[str, Any]:
+            gpu.snapshot_arguments.append(arguments)
+            if arguments is not None and len(arguments) != 2:
+                raise RuntimeError("mempool_id must be a pair")  # as torch up to 2.12 does
+            return {"segments": gpu.segments, "allocator_settings": {"expandable_segments": False}}
+
         torch = types.ModuleType("torch")
         torch.__version__ = "2.11.0+cu130"  # type: ignore[attr-defined]
         torch._C = types.SimpleNamespace(  # type: ignore[attr-defined]
-            _cuda_memoryStats=read_stats, _cuda_getDevice=lambda: gpu.device
+            _cuda_memoryStats=read_stats,
+            _cuda_getDevice=lambda: gpu.device,
+            _cuda_getDeviceCount=lambda: 1 + len(gpu.others),
+            _cuda_getAllocatorBackend=lambda: gpu.backend,
+            _cuda_getMemoryFraction=lambda device: gpu.fraction,
+            _cuda_memorySnapshot=snapshot,
         )
         torch.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
             Event=Event,
+            get_device_properties=lambda device: types.SimpleNamespace(total_memory=80 << 30),
             is_initialized=lambda: gpu.initialized,
             is_current_stream_capturing=lambda: gpu.capturing,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fake_torch import Gpu
+from fake_torch import Gpu, memory_stats
 
 from mgtop import probe
 from mgtop.probe import gpu_work, outlet, torch_memory, torch_watch
@@ -17,6 +17,7 @@ from mgtop.wire.records import (
     FrameEmit,
     GpuWork,
     Hello,
+    TorchAllocator,
     TorchMemory,
 )
 
@@ -30,6 +31,7 @@ def gpu(probed: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(torch_watch, "seen", 0)
     monkeypatch.setattr(torch_memory, "_not_before_ns", 0)
     monkeypatch.setattr(torch_memory, "_usual_ns", 0.0)
+    torch_memory.forget()
     monkeypatch.setattr(torch_memory, "COST_SHARE", 1e9)
     monkeypatch.setattr(gpu_work, "COST_SHARE", 1e9)
     yield made
@@ -52,7 +54,8 @@ class TestMemory:
     def test_counters_are_read_at_emits(self, probed: Any, gpu: Gpu) -> None:
         r = probe.request()
         r.frame()
-        memory, emitted = probed.read(TorchMemory, FrameEmit)[::-1]
+        early, emitted, memory = probed.read(TorchMemory, FrameEmit)
+        assert (early.request, early.emit, early.reserved_bytes) == (0, 0, 45 << 30)
         assert (memory.request, memory.emit, memory.t_ns) == (r.number, 0, emitted.t_ns)
         assert memory.device == 0
         assert memory.allocated_bytes == 30 << 30
@@ -62,6 +65,7 @@ class TestMemory:
         assert (memory.retries, memory.ooms) == (3, 1)
         assert (memory.driver_allocs, memory.driver_frees) == (120, 43)
         assert memory.segments == 77
+        assert memory.reserved_peak_bytes == 46 << 30
         r.end()
 
     def test_a_reading_is_thinned_by_what_it_costs(
@@ -69,6 +73,8 @@ class TestMemory:
     ) -> None:
         monkeypatch.setattr(torch_memory, "COST_SHARE", 0.003)
         r = probe.request()
+        probed.read()
+        torch_memory.forget()
         clock = [10**12]
         monkeypatch.setattr(
             torch_memory, "monotonic_ns", lambda: clock.append(clock[-1] + 18_000) or clock[-1]
@@ -77,6 +83,47 @@ class TestMemory:
             torch_memory.read(outlet.current, torch_watch.modules["torch"], 0, 1, n, n * 1_000_000)
         # 18 µs may be spent every 6 ms.
         assert [m.emit for m in probed.read(TorchMemory)] == list(range(0, 100, 6))
+        r.end()
+
+    def test_loading_done_is_read_whether_due_or_not(self, probed: Any, gpu: Gpu) -> None:
+        probe.load_begin()
+        assert gpu.stats_calls == 0
+        probe.load_done()
+        (memory,) = probed.read(TorchMemory)
+        assert (memory.request, memory.emit) == (0, 0)
+
+    def test_what_the_allocator_is(
+        self, probed: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+        gpu.fraction = 0.5
+        r = probe.request()
+        r.frame()
+        (told,) = probed.read(TorchAllocator)
+        assert (told.device, told.backend, told.expandable) == (0, "native", True)
+        assert told.settings == "expandable_segments:True"
+        assert (told.total_bytes, told.limit_bytes) == (80 << 30, 40 << 30)
+        r.end()
+
+    def test_a_torch_that_cannot_tell_what_it_is(self, probed: Any, gpu: Gpu) -> None:
+        core = sys.modules["torch"]._C
+        del core._cuda_getAllocatorBackend, core._cuda_getMemoryFraction
+        r = probe.request()
+        r.frame()
+        (told,) = probed.read(TorchAllocator)
+        assert (told.backend, told.limit_bytes, told.settings) == (None, None, "")
+        r.end()
+
+    def test_other_devices_with_memory_are_read_in_turn(self, probed: Any, gpu: Gpu) -> None:
+        gpu.others = {1: memory_stats(), 2: memory_stats(), 3: memory_stats()}
+        gpu.others[3]["reserved_bytes"]["all"]["peak"] = 0
+        r = probe.request()
+        for _ in range(8):
+            r.frame()
+        read = [m.device for m in probed.read(TorchMemory)]
+        assert set(read) == {0, 1, 2}
+        assert read.count(0) == 9
+        assert abs(read.count(1) - read.count(2)) <= 1
         r.end()
 
     def test_nothing_is_read_before_cuda_is_in_use(self, probed: Any, gpu: Gpu) -> None:
