@@ -68,7 +68,7 @@ def student_t(p: float, freedom: int) -> float:
 
 def block_length(count: int) -> int:
     """Values that are drawn together: ``2 × count^(1/3)``, at least five, at most a quarter."""
-    wanted = max(SHORTEST_BLOCK, round(2 * count ** (1 / 3)))
+    wanted = max(SHORTEST_BLOCK, round(2 * math.exp(math.log(count) / 3))) if count else 1
     return max(1, min(wanted, count // 4))
 
 

@@ -88,11 +88,11 @@ def decide(tiers: Sequence[Tier], seed: int = SEED) -> Linearity:
             because="a value has one repeat only, so nothing is known about how much they scatter",
         )
     draws, freedom = _draws(tiers, middles, seed)
+    drawn = [_slopes(sizes, draw) for draw in draws]
     bounds = [
-        percentile_interval([found[n] for found in map(lambda d: _slopes(sizes, d), draws)],
-                            freedom=freedom)
+        percentile_interval([found[n] for found in drawn], freedom=freedom)
         for n in range(len(slopes))
-    ]  # fmt: skip
+    ]
     known = Linearity(slopes=slopes, low=[low for low, _ in bounds], high=[hi for _, hi in bounds])
     flat = _judge_flat(middles, draws, freedom)
     if flat is not None:
@@ -133,7 +133,7 @@ def _judge_flat(
         percentile_interval([draw[n] / draw[0] - 1 for draw in draws], freedom=freedom)
         for n in range(1, len(middles))
     ]
-    if all(-FLAT_SHARE <= low and high <= FLAT_SHARE for low, high in intervals):
+    if all(_within(FLAT_SHARE, low, high) for low, high in intervals):
         low, high = min(low for low, _ in intervals), max(high for _, high in intervals)
         return "flat", f"no value differs from the smallest one by more than {_span(low, high)}"
     low, high = intervals[-1]
@@ -141,11 +141,11 @@ def _judge_flat(
     if high < 0:
         return "undecided", f"the time falls as it grows, by {_share(-change)} over all"
     if low <= 0:
-        return (
-            "undecided",
+        because = (
             f"from the smallest to the largest value the time changes by {_share(change)}, "
-            f"or anything {_span(low, high)}: more repeats would tell",
+            f"or anything {_span(low, high)}: more repeats would tell"
         )
+        return "undecided", because
     return None
 
 
@@ -160,7 +160,7 @@ def _judge_slopes(
     low, high = percentile_interval([_difference(sizes, draw) for draw in draws], freedom=freedom)
     told = f"{_share(abs(value))} (95 %: {_span(low, high)}) of the slope over all"
     kind: Kind = "undecided"
-    if -EQUAL_SHARE <= low and high <= EQUAL_SHARE:
+    if _within(EQUAL_SHARE, low, high):
         kind, because = "linear", f"the slopes are about equal: they differ by {told}"
     elif low > 0 and value > EQUAL_SHARE:
         kind = "superlinear"
@@ -205,6 +205,10 @@ def _fitted_slope(sizes: Sequence[float], times: Sequence[float]) -> float:
     size, time = sum(sizes) / len(sizes), sum(times) / len(times)
     above = sum((x - size) * (t - time) for x, t in zip(sizes, times, strict=True))
     return above / sum((x - size) ** 2 for x in sizes)
+
+
+def _within(most: float, low: float, high: float) -> bool:
+    return low >= -most and high <= most
 
 
 def _share(value: float) -> str:
