@@ -53,6 +53,8 @@ def assemble(model: Model) -> Summary:
         marks=[_mark(model, mark) for mark in _in_order(model.marks)],
         losses=_losses(model),
         observer=observer_summary(channels),
+        notices=model.notices.summary(start_ns),
+        action_to_frame_ms=model.actions.summary(),
     )
     return msgspec.structs.replace(summary, verdict=decide(summary, model.settings))
 

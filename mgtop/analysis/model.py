@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mgtop.analysis.about import About
+from mgtop.analysis.actions import Actions
 from mgtop.analysis.assemble import assemble
 from mgtop.analysis.causes import attribute
 from mgtop.analysis.channels import Channels
@@ -17,6 +18,7 @@ from mgtop.analysis.evidence import TailWindow
 from mgtop.analysis.judged import Judged, JudgedTails
 from mgtop.analysis.lanes import Lanes
 from mgtop.analysis.live import LiveView
+from mgtop.analysis.notices import Notices
 from mgtop.analysis.picture import picture
 from mgtop.analysis.placement import Place
 from mgtop.analysis.possible import is_possible
@@ -43,6 +45,8 @@ class Model:
         self.traffic = Traffic(self.settings)
         self.lanes = Lanes(self.channels.store)
         self.marks: list[r.Mark] = []
+        self.notices = Notices()
+        self.actions = Actions(self.settings.warmup.emits)
         self.loading: bool | None = None
         self.refused = 0
         """Records that cannot be true."""
@@ -56,15 +60,17 @@ class Model:
         """Requests with tails that are not final yet, in order."""
         own: dict[type, Callable[[Any], None]] = {
             r.FrameEmit: self._frame,
-            r.Hello: lambda record: self.lanes.hello(record),
             r.RequestReceived: lambda record: self.traffic.received(record),
             r.PreprocessDone: lambda record: self.traffic.preprocessed(record),
             r.StreamEnd: self._stream_end,
             r.Delivery: lambda record: self.traffic.delivered(record),
-            r.Span: lambda record: self.traffic.span(record),
+            r.Span: self._span,
             r.Name: lambda record: self.traffic.named(record),
-            r.Wait: lambda record: self.traffic.waited(record),
+            r.Wait: self._wait,
+            r.Action: lambda record: self.actions.acted(record),
             r.Load: self._load,
+            r.Hello: self._hello,
+            r.Notice: self.notices.add,
             r.Mark: self.marks.append,
             r.SourceState: lambda record: self._judge(),
             r.SessionEnd: lambda record: self.finish(),
@@ -109,7 +115,20 @@ class Model:
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings, record.t_ns)
+        self.actions = Actions(self.settings.warmup.emits)
         self.lanes = Lanes(self.channels.store)
+
+    def _span(self, record: r.Span) -> None:
+        self.traffic.span(record)
+        self.actions.worked(record, self.traffic.span_name(record.proc, record.name))
+
+    def _wait(self, record: r.Wait) -> None:
+        self.traffic.waited(record)
+        self.actions.waited(record)
+
+    def _hello(self, record: r.Hello) -> None:
+        self.traffic.met(record)
+        self.lanes.hello(record)
 
     def _load(self, record: r.Load) -> None:
         self.loading = not record.done
@@ -120,6 +139,7 @@ class Model:
         if taken is None:
             return
         request, interval = taken
+        self.actions.emitted(request, frame)
         store = self.channels.store
         if interval is not None:
             if self.on_interval is not None:

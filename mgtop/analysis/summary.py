@@ -289,6 +289,26 @@ class Environment(Struct, frozen=True, kw_only=True):
     mgtop: str | None = None
 
 
+class ActionToFrame(Quantiles, frozen=True, kw_only=True):
+    """From a person's input to the first frame whose work began after it, ms, without warm-up.
+
+    ``rule`` says how the begin of work is known: ``spans`` (the frame's first compute span) or
+    ``emits`` (at least one of them by the emit before, its request, or the end of a wait).
+    """
+
+    actions: int = 0
+    unanswered: int = 0
+    rule: Literal["spans", "emits"] | None = None
+
+
+class NoticeSummary(Struct, frozen=True, kw_only=True):
+    """What mgtop's own code in the program had to say: ``source`` is hooks, sinks or boot."""
+
+    source: str
+    text: str
+    t_ms: float
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     """The whole report. ``schema`` changes when a key changes its meaning."""
 
@@ -313,3 +333,5 @@ class Summary(Struct, frozen=True, kw_only=True):
     losses: Losses = Losses()
     observer: ObserverSummary = ObserverSummary()
     verdict: Verdict = Verdict()
+    notices: list[NoticeSummary] = []
+    action_to_frame_ms: ActionToFrame = ActionToFrame()

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mgtop.analysis.ranks import FOUND, Ranks
 from mgtop.analysis.requests import FROM_A_LOG, NOT_TOLD_APART, Request
 from mgtop.analysis.statistics import Samples
 from mgtop.analysis.summary import FirstFrame
@@ -56,6 +57,7 @@ class Traffic:
         """Requests by process that have not ended."""
         self._ordinals = 0
         self._log_speaks = False
+        self._ranks = Ranks()
         self._waits: dict[int, deque[r.Wait]] = {}
         self._names: dict[tuple[int, int], str] = {}
         self._alone: Request | None = None
@@ -67,10 +69,14 @@ class Traffic:
 
     # -------------------------------------------------------------------------- records
 
+    def met(self, record: r.Hello) -> None:
+        """A process introduces itself."""
+        self._ranks.meet(record)
+
     def received(self, record: r.RequestReceived) -> None:
         """A request begins."""
         self._log_speaks = self._log_speaks or record.route == FROM_A_LOG
-        if self._is_outranked(record.route):
+        if self._is_outranked(record.route) or not self._ranks.counts(record):
             return
         request = self._request(record.proc, record.request, record.route, record.t_ns)
         if record.t_ns < self._begin_ns:
@@ -127,6 +133,8 @@ class Traffic:
             if self._is_outranked(frame.route):
                 return None
             self._switch(frame.route)
+        if frame.route in FOUND and not self._is_of_lowest_rank(frame):
+            return None
         request = self._by_key.get((frame.proc, frame.request, frame.route))
         if request is None:
             request = self._request(frame.proc, frame.request, frame.route, frame.t_ns)
@@ -275,18 +283,35 @@ class Traffic:
     def _switch(self, route: int) -> None:
         """A better route speaks: what the others still had open is told again by it."""
         before, self.route = self.route, route
-        dropped = [q for q in self.requests if q.route > route and q.ended_ns is None]
+        self._drop([q for q in self.requests if q.route > route and q.ended_ns is None])
+        if before is not None:
+            self._renumber(route)
+            self._recount()
+
+    def _is_of_lowest_rank(self, frame: r.FrameEmit) -> bool:
+        """Whether the frame counts; where it is the first of a lower rank, others' are dropped."""
+        if not self._ranks.counts(frame):
+            self.refused += 1
+            return False
+        if self._ranks.lowers(frame):
+            route, is_above = frame.route, self._ranks.is_above
+            above = [q for q in self.requests if q.route == route and is_above(q.proc, route)]
+            self._drop(above)
+            if above:
+                self._recount()
+        return True
+
+    def _drop(self, dropped: Sequence[Request]) -> None:
+        """Let go of requests that are told of better by somebody else."""
         for request in dropped:
             request.dropped = True
-            self._open[request.proc] -= 1
+            if request.ended_ns is None:
+                self._open[request.proc] -= 1
             del self._by_key[request.proc, request.number, request.route]
             if self._best.get((request.proc, request.number)) is request:
                 del self._best[request.proc, request.number]
         if dropped:
             self.requests = [request for request in self.requests if not request.dropped]
-        if before is not None:
-            self._renumber(route)
-            self._recount()
 
     def _renumber(self, route: int) -> None:
         """What other routes told to its end came before what the believed one tells."""

@@ -34,6 +34,10 @@ LESS_MEMORY = (
     "Lower the resolution by one notch; then frames per batch and concurrency to 1; then "
     "shorten the state cache. Not the steps: they do not change the peak."
 )
+HOW_TO_TELL = (
+    "Say where its frames come from: frames.hooks in a configuration (mgtop init writes one), "
+    "probe.frame() in the program, or frames.log for what it prints."
+)
 MORE_SPANS = (
     "Put spans around decode, resize, upload, the model's steps, encode and write, so that "
     "the lost time can be named."
@@ -118,6 +122,14 @@ class _Judge:
                 text=f"Nothing tells of this program's frames. To see them, run it as: {advice}",
                 because=reasons.memory(self.summary),
                 next=["Run it as above; or put probe.frame() into it, or have it log its frames."],
+            )
+        said = [notice.text for notice in self.summary.notices if notice.source != "sinks"]
+        if not frames and said:
+            return Verdict(
+                code="undecided",
+                text=f"No frame has come yet. {said[0]}",
+                because=reasons.memory(self.summary),
+                next=[*said[1:], HOW_TO_TELL],
             )
         if not frames:
             text = "No frame has come yet, so there is nothing to judge."

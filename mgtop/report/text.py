@@ -21,10 +21,12 @@ def render(summary: Summary, width: int = 80, plot: IntervalPlot | None = None) 
     page = Page(width)
     _verdict(page, summary)
     _session(page, summary)
+    _notices(page, summary)
     frames.first_frame(page, summary)
     frames.intervals(page, summary)
     if plot is not None:
         page.lines(draw(plot, page.width))
+    frames.actions(page, summary)
     frames.playout(page, summary)
     text_tails.tails(page, summary)
     text_tails.causes(page, summary)
@@ -99,6 +101,13 @@ def _recording(summary: Summary) -> str:
 
 def _parameters(summary: Summary) -> str:
     return " ".join(f"{name}={value}" for name, value in summary.session.params.items())
+
+
+def _notices(page: Page, summary: Summary) -> None:
+    if summary.notices:
+        page.heading("NOTES", "from mgtop's own code in the program")
+        for notice in summary.notices:
+            page.text(notice.text, indent=2, bullet="- ")
 
 
 def _marks(page: Page, summary: Summary) -> None:

@@ -44,6 +44,19 @@ def intervals(page: Page, summary: Summary) -> None:
         page.pair("spans, P50", named)
 
 
+def actions(page: Page, summary: Summary) -> None:
+    """From a person's input to a frame that could show it, where input was seen."""
+    found = summary.action_to_frame_ms
+    if not found.actions:
+        return
+    page.heading("ACTION TO FRAME", "ms from an input to the first frame begun after it")
+    page.table(_HEAD, [_quantiles("latency", found)], left=("",))
+    by = {"spans": "its first compute span", "emits": "the emit, request or wait before it"}
+    if found.rule is not None:
+        page.pair("begun", f"by {by[found.rule]}")
+    page.pair("inputs", f"{found.actions:,} ({found.unanswered:,} without such a frame yet)")
+
+
 def playout(page: Page, summary: Summary) -> None:
     """What a viewer would have seen."""
     seen = summary.playout
