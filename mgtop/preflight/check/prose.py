@@ -1,0 +1,243 @@
+"""One sentence → the requirements that it states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mgtop.preflight.check import gpu_words, package_words, scope, sizes, system_words
+from mgtop.preflight.check.stated import Condition, Kind, Stated, Strength
+from mgtop.preflight.check.version_words import Found as FoundVersion
+from mgtop.preflight.check.version_words import versions_in
+from mgtop.preflight.check.words import said, strength_of_heading
+
+_FLAGS = re.IGNORECASE | re.ASCII
+_CLAUSE = re.compile(r"[;;]")
+_NEWS = re.compile(
+    r"^\W*(?:news\W+)?(?:20\d\d[-./年]\s?\d{1,2}|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w*\.?\s+\d)",
+    _FLAGS,
+)
+_CITATION = re.compile(r"^\s*@\w+\{|^\s*(?:title|author|journal|year|booktitle|eprint)\s*=", _FLAGS)
+_ELSEWHERE = re.compile(
+    r"\b(?:news|community|related\s+works?|change\s?log|what'?s\s+new|updates?|citation|cite|bibtex|acknowledge?ments?|license|"
+    r"to-?do|roadmap|references?|star\s+history|contribut\w+)\b|更新日志|新闻|引用|致谢|许可|协议|动态",
+    _FLAGS,
+)
+_MINIMUM = re.compile(r"\bminim|最低|最小", _FLAGS)
+_LABEL = re.compile(
+    r"^\W*(?:for|with|if|用于|option \d:?)?\s*(?:using\s+)?cuda\s+\d+(?:\.\d+)?\W*(?:\(.*)?$",
+    _FLAGS,
+)
+_QUESTION = re.compile(r"[??]\s*$")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sentence stands: its file, headings, quote, and lines."""
+
+    file: str
+    quote: str
+    line_at: Callable[[int], int]
+    headings: tuple[str, ...] = ()
+    command: str = ""
+    strength: Strength | None = None
+    """Of an entry without a word of its own; None: its headings tell."""
+
+
+def requirements_in(text: str, place: Place) -> list[Stated]:
+    """All requirements of a sentence, in the order of their places in it."""
+    if _CITATION.search(text) or _NEWS.search(text) or _QUESTION.search(text):
+        return []
+    if any(_is_elsewhere(heading) for heading in place.headings):
+        return []
+    found = list(_Sentence(text, place).all())
+    return [stated for _, stated in sorted(found, key=lambda pair: pair[0])]
+
+
+def _is_elsewhere(heading: str) -> bool:
+    """Whether what stands under a heading is no statement about running the program."""
+    return len(heading.split()) <= 5 and bool(_ELSEWHERE.search(heading))
+
+
+class _Sentence:
+    def __init__(self, text: str, place: Place) -> None:
+        self.text = text
+        self.place = place
+        self.skipped = sizes.conditional_spans(text)
+
+    def all(self) -> Iterator[tuple[int, Stated]]:
+        sized = list(self._sizes())
+        versions = list(self._versions())
+        yield from sized
+        yield from versions
+        has_vram = any(stated.kind == "vram" for _, stated in sized)
+        taken = [(stated.kind, at) for at, stated in (*sized, *versions)]
+        yield from self._gpus(has_vram, any(kind == "compute_capability" for kind, _ in taken))
+        yield from self._systems()
+        packages = {stated.package for _, stated in versions if stated.package}
+        for name, start, end in package_words.packages_in(self.text):
+            if name not in packages:
+                strength, untested = self.strength(start, end)
+                if strength != "negative":
+                    yield (
+                        start,
+                        self._stated("package", start, end, strength, untested, package=name),
+                    )
+
+    def _sizes(self) -> Iterator[tuple[int, Stated]]:
+        headings = " / ".join(self.place.headings[-2:])
+        for found in sizes.sizes_in(self.text, headings):
+            strength, untested = self.strength(found.start, found.end)
+            kind: Kind = "vram" if found.kind == "unclear" else found.kind
+            unclear = "the sentence does not say of what memory" if found.kind == "unclear" else ""
+            yield (
+                found.start,
+                self._stated(
+                    kind,
+                    found.start,
+                    found.end,
+                    strength,
+                    untested,
+                    size=found.size,
+                    unclear=unclear,
+                ),
+            )
+
+    def _versions(self) -> Iterator[tuple[int, Stated]]:
+        for found in versions_in(self.text):
+            if self._is_skipped(found.start):
+                continue
+            strength, untested = self.strength(found.start, found.end)
+            strength = _of_version(strength, found)
+            if found.kind == "cuda" and _LABEL.match(self.text):
+                strength = "recommended"  # it heads the commands for that one
+            yield (
+                found.start,
+                self._stated(
+                    found.kind,
+                    found.start,
+                    found.end,
+                    strength,
+                    untested,
+                    any_of=found.any_of,
+                    toolkit=found.toolkit,
+                    package=found.package,
+                    condition=self._condition(found),
+                ),
+            )
+
+    def _condition(self, found: FoundVersion) -> Condition:
+        """The GPU generation or system that a demand for a version is restricted to."""
+        if found.kind == "compute_capability":
+            return Condition()
+        architectures = gpu_words.condition_in(self.text, found.start)
+        systems = system_words.condition_in(self.text, found.start, self.place.headings)
+        return Condition(architectures=architectures, systems=systems)
+
+    def _gpus(self, has_vram: bool, has_capability: bool) -> Iterator[tuple[int, Stated]]:
+        for found in gpu_words.gpus_in(
+            self.text,
+            has_vram=has_vram,
+            has_capability=has_capability,
+            demanding=said(self.text).demand or self._heading_strength() == "required",
+        ):
+            if self._is_skipped(found.start):
+                continue
+            strength, untested = self.strength(found.start, found.end)
+            yield (
+                found.start,
+                self._stated(
+                    found.kind,
+                    found.start,
+                    found.end,
+                    strength,
+                    untested,
+                    names=found.names,
+                    sm=found.sm,
+                    or_newer=found.or_newer,
+                    unclear=found.unclear,
+                ),
+            )
+
+    def _systems(self) -> Iterator[tuple[int, Stated]]:
+        bare = self._heading_strength() is not None
+        for names, start, end in system_words.systems_stated(self.text, bare_entry=bare):
+            if self._is_skipped(start):
+                continue
+            strength, untested = self.strength(start, end)
+            yield start, self._stated("os", start, end, strength, untested, names=names)
+
+    def _is_skipped(self, place: int) -> bool:
+        return any(a <= place < b for a, b in self.skipped)
+
+    def _heading_strength(self) -> Strength | None:
+        return self.place.strength or strength_of_heading(self.place.headings)
+
+    def strength(self, start: int, end: int) -> tuple[Strength, bool]:
+        """How strongly the thing at a place is stated: by the words next to it first."""
+        begin, stop = sizes.segment_at(self.text, start, end)
+        own = said(self.text[begin:stop])
+        strength = own.strength()
+        if strength not in (None, "minimum"):
+            return strength, own.untested
+        clause_begin, clause_stop = 0, len(self.text)
+        for match in _CLAUSE.finditer(self.text):
+            if match.end() <= start:
+                clause_begin = match.end()
+            elif match.start() >= end:
+                clause_stop = match.start()
+                break
+        before = said(self.text[clause_begin:begin])
+        after = said(self.text[stop:clause_stop])
+        alone = len(self.text[begin:stop].split()) <= 3
+        if alone and after.negative and not before.negative:
+            return "negative", after.untested
+        if strength is not None:
+            return strength, False
+        for words, part in ((before, self.text[clause_begin:begin]), (after, "")):
+            floor = bool(_MINIMUM.search(part))  # at least 24 GB here is no floor for what follows
+            words = words._replace(negative=False, untested=False, floor=floor)
+            if strength := words.strength():
+                return strength, False
+        return self._heading_strength() or ("minimum" if before.floor else "tested"), False
+
+    def _stated(
+        self, kind: Kind, start: int, end: int, strength: Strength, untested: bool, **more: object
+    ) -> Stated:
+        begin, stop = sizes.segment_at(self.text, start, end)
+        return Stated(
+            kind=kind,
+            quote=self.place.quote,
+            file=self.place.file,
+            line=self.place.line_at(start),
+            strength=strength,
+            scope=scope.scope_of(
+                self.text[begin:stop],
+                self.text,
+                self.place.headings,
+                self.place.command,
+                self.place.file,
+            ),
+            untested=untested,
+            **more,  # type: ignore[arg-type]
+        )
+
+
+def _of_version(strength: Strength, found: FoundVersion) -> Strength:
+    """A floor demanded is a minimum; a range or an exact version demanded is required."""
+    if strength == "required" and found.floor:
+        return "minimum"
+    if strength == "minimum" and not found.floor:
+        return "required"
+    return strength
+
+
+def lines_of(first: int) -> Callable[[int], int]:
+    """All places are in one line."""
+    return lambda _place: first
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Texts of a table's row as one."""
+    return " ".join(text for text in texts if text)

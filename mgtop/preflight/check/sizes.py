@@ -1,0 +1,193 @@
+"""Amounts of memory and disk in a sentence, and what each of them is an amount of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from mgtop.preflight.check import gpu_names
+from mgtop.preflight.check.stated import Size
+
+SizeKind = Literal["vram", "ram", "disk", "unclear"]
+_FLAGS = re.IGNORECASE | re.ASCII
+_UNIT = r"(?:GiB|GB|TiB|TB|MiB|MB|G(?![A-Za-z])|T(?![A-Za-z]))(?![A-Za-z/]|ps)"
+_FIGURE = re.compile(
+    rf"(?<![\w.×-])(?P<low>\d+(?:\.\d+)?)\s*(?P<unit1>{_UNIT})?"
+    rf"(?:\s*(?:-|–|—|~|to|至|到)\s*(?P<high>\d+(?:\.\d+)?)\s*(?P<unit2>{_UNIT}))?",
+    _FLAGS,
+)
+_GIB = {"T": 1024.0, "G": 1.0, "M": 1 / 1024}
+_SMALLEST_GIB = 1.0
+BREAK = re.compile(
+    r"(?<!\d),|,(?!\d{3})|[,;;。、()()|•]|\s/\s|:\s(?=[^\d]{40})"
+    r"|\b(?:and|but|while|plus)\b(?!\s+(?:later|above|newer|higher|up\b|greater|more))|以及|并且|和(?!以)|同时",
+    _FLAGS,
+)
+_STRONG: dict[SizeKind, re.Pattern[str]] = {
+    "vram": re.compile(
+        r"\bv-?ram\b|\b(?:gpu|video|graphics?|cuda|device)[\s-]+(?:memory|mem|ram)\b|显\s*存",
+        _FLAGS,
+    ),
+    "ram": re.compile(
+        r"(?<![vV])(?<!gpu )(?<!GPU )(?<!video )(?<!-)\bram\b"
+        r"|\b(?:system|cpu|host|main|physical|server)[\s-]+(?:memory|mem)\b|内\s*存|主存",
+        _FLAGS,
+    ),
+    "disk": re.compile(
+        r"\bdisks?\b|\bstorage\b|\bssd\b|\bhard[\s-]?drives?\b|\bdrive\s+space\b|\bfree\s+space\b"
+        r"|磁盘|硬盘|存储",
+        _FLAGS,
+    ),
+}
+_WEAK: dict[SizeKind, re.Pattern[str]] = {
+    "vram": re.compile(
+        r"\bgpus?\b|\bgraphics?\s+cards?\b|\bcards?\b|显卡|单卡|张卡|\bMIG\b", _FLAGS
+    ),
+    "disk": re.compile(
+        r"\bdownload\w*|\bcheckpoints?\b|\bweights\b|下载|权重|\bmodel\s+files?\b|模型文件", _FLAGS
+    ),
+}
+_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
+_OTHER_THING = re.compile(
+    r"\bdatasets?\b|\bcorpus\b|\bvideos?\s+files?\b|\bcache\b|\bswap\b|\bshm\b|\bbandwidth\b"
+    r"|\bper\s+second\b|数据集|缓存|交换",
+    _FLAGS,
+)
+_LESS_BY = re.compile(
+    r"(?:\bby|\bsav(?:e|es|ed|ing)|节省|减少|降低)\s*(?:了|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
+    _FLAGS,
+)
+_BELOW = re.compile(
+    r"(?:\bless\s+than|\bbelow|\bunder|\bfewer\s+than|\bsmaller\s+than|(?<![≤>])<|(?<!不)(?<!不会)低于|小于|不足|少于)\s*$",
+    _FLAGS,
+)
+_FITS = re.compile(
+    r"\b(?:runs?|fits?|works?|uses?|needs?|requires?|consumes?|within)\b|运行|占用", _FLAGS
+)
+_CONDITIONAL = re.compile(
+    r"(?:\b(?:if|when|whenever|in\s+case|unless|for\s+(?:users?|those))\b(?=[^,,.;:]*\b(?:you|your|users?|have|has|own|with)\b)"
+    r"|如果|若|假如|当)[^,,.;:。]*",
+    _FLAGS,
+)
+_NUMBERS = {
+    "one": 1, "a": 1, "single": 1, "two": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16,
+    "一": 1, "单": 1, "两": 2, "二": 2, "四": 4, "八": 8,
+}  # fmt: skip
+_SO_MANY = re.compile(
+    r"(?<![\d.])(?P<n>\d{1,4}|two|three|four|eight|sixteen|[两二四八])\s*"
+    r"(?:[x×*]\s*(?=\S)|张|块|卡|(?:nvidia\s+)?(?:[\w-]+\s+)?(?:gpus|cards)\b)",
+    _FLAGS,
+)
+
+
+class Found(NamedTuple):
+    """An amount, where it stands, and what it is an amount of."""
+
+    kind: SizeKind
+    size: Size
+    start: int
+    end: int
+
+
+def segment_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The part of a sentence around a place, up to the next comma, bracket or conjunction."""
+    begin, stop = 0, len(text)
+    for match in BREAK.finditer(text):
+        if match.end() <= start:
+            begin = match.end()
+        elif match.start() >= end:
+            stop = match.start()
+            break
+    return begin, stop
+
+
+def conditional_spans(text: str) -> list[tuple[int, int]]:
+    """Places that say "if you have…": they describe a case, and ask for nothing."""
+    return [match.span() for match in _CONDITIONAL.finditer(text)]
+
+
+def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
+    """All amounts of memory or disk that a sentence states as needed or used."""
+    skipped = conditional_spans(text)
+    for match in _FIGURE.finditer(text):
+        unit = match["unit1"] or match["unit2"]
+        if unit is None:
+            continue
+        start = match.start()
+        end = match.end() if match["high"] else match.end("unit1")
+        low = float(match["low"]) * _GIB[(match["unit1"] or unit)[0].upper()]
+        high = float(match["high"]) * _GIB[match["unit2"][0].upper()] if match["high"] else low
+        if high < _SMALLEST_GIB or low > high:
+            continue
+        if any(a <= start < b for a, b in skipped):
+            continue
+        before = text[:start]
+        if _LESS_BY.search(before):
+            continue
+        if _BELOW.search(before) and not _FITS.search(before):
+            continue
+        kind = _kind(text, start, end, headings)
+        if kind is not None:
+            gpus = _gpus(text, start, end) if kind == "vram" else 1
+            yield Found(kind, Size(low * 1024, high * 1024, gpus), start, end)
+
+
+def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:
+    begin, stop = segment_at(text, start, end)
+    after, before = text[end:stop], text[begin:start]
+    following = _nearest(_STRONG, after, last=False)
+    preceding = _nearest(_STRONG, before, last=True)
+    if following and (following[1] <= 30 or not preceding):
+        return following[0]
+    if preceding:
+        return preceding[0]
+    if _OTHER_THING.search(before) or _OTHER_THING.search(after):
+        return None
+    segment = text[begin:stop]
+    if gpu_names.MODEL.search(segment):
+        return "vram"
+    weak = _nearest(_WEAK, after, last=False) or _nearest(_WEAK, before, last=True)
+    if weak:
+        return weak[0]
+    earlier = _nearest(_STRONG, text[:begin], last=True)
+    if earlier:
+        return earlier[0]
+    if _OTHER_THING.search(text):
+        return None
+    later = _nearest(_STRONG, text[stop:], last=False)
+    if later and later[1] < 30:
+        return later[0]
+    if gpu_names.MODEL.search(text):
+        return "vram"
+    weak = _nearest(_WEAK, text[:start], last=True) or _nearest(_WEAK, text[end:], last=False)
+    if weak:
+        return weak[0]
+    above = _nearest(_STRONG, headings, last=True) or _nearest(_WEAK, headings, last=True)
+    if above:
+        return above[0]
+    return "unclear" if _MEMORY.search(text) else None
+
+
+def _nearest(
+    nouns: dict[SizeKind, re.Pattern[str]], text: str, *, last: bool
+) -> tuple[SizeKind, int] | None:
+    """The noun nearest to the end (``last``) or the beginning of a text, and how far it is."""
+    best: tuple[SizeKind, int] | None = None
+    for kind, pattern in nouns.items():
+        for match in pattern.finditer(text):
+            away = len(text) - match.end() if last else match.start()
+            if best is None or away < best[1]:
+                best = (kind, away)
+    return best
+
+
+def _gpus(text: str, start: int, end: int) -> int:
+    """For how many GPUs an amount is asked."""
+    begin, stop = segment_at(text, start, end)
+    for match in _SO_MANY.finditer(text, begin, stop):
+        word = match["n"].lower()
+        number = int(word) if word.isdigit() else _NUMBERS.get(word, 1)
+        if 1 < number <= 1024 and not start <= match.start("n") < end:
+            return number
+    return 1

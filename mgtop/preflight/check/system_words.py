@@ -1,0 +1,78 @@
+"""Which operating systems a sentence asks for, and which it shuts out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mgtop.preflight.check.sizes import BREAK, segment_at
+from mgtop.preflight.check.systems import Found, systems_in
+from mgtop.preflight.check.words import said
+
+_FLAGS = re.IGNORECASE | re.ASCII
+_ABOUT = re.compile(
+    r"\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台", _FLAGS
+)
+_USERS = re.compile(
+    r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b|用户|教程",
+    _FLAGS,
+)
+_CONDITION = re.compile(r"^\W*(?:on|for|under)\s+$|\(\s*$|^\W*$", _FLAGS)
+
+
+def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Systems that are asked for or shut out: their names, and where they stand.
+
+    Args:
+        text: the sentence.
+        bare_entry: it stands under a heading of requirements, so a bare name will do.
+    """
+    found = systems_in(text)
+    if not found:
+        return
+    words = said(text)
+    speaks = words.strength() is not None or _ABOUT.search(text) or bare_entry
+    if not speaks or (_USERS.search(text) and not (words.negative or words.demand or words.tested)):
+        return
+    if condition_in(text, len(text), ()):
+        return
+    shut_out: list[Found] = []
+    wanted: list[Found] = []
+    for one in found:
+        begin, stop = segment_at(text, one.start, one.end)
+        own = said(text[begin:stop])
+        after = said(text[stop:])
+        alone = len(text[begin:stop].split()) <= 2
+        negative = own.negative or (alone and after.negative and own.strength() is None)
+        (shut_out if negative else wanted).append(one)
+    for group in (_told(wanted, text), shut_out):
+        if group:
+            yield tuple(dict.fromkeys(one.name for one in group)), group[0].start, group[-1].end
+
+
+def _told(found: list[Found], text: str) -> list[Found]:
+    """``Linux (Ubuntu 20.04)``: the narrower name is meant."""
+    narrower = [one for one in found if one.name.startswith(("ubuntu", "debian", "centos"))]
+    if narrower and any(one.name == "linux" for one in found):
+        between = text[found[0].start : narrower[0].end]
+        if "(" in between or "(" in between:
+            return [one for one in found if one.name != "linux"]
+    return found
+
+
+def condition_in(text: str, before: int, headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Systems that what follows is restricted to: "On macOS, …", or under such a heading."""
+    found = systems_in(text[:before])
+    names = []
+    for one in found:
+        lead = text[: one.start]
+        follows = re.match(r"\s*(?:users?)?\s*(?:[,,::(]|$)", text[one.end :])
+        if re.search(r"(?:^|[,;(])\W*(?:on|for|under)\s+$", lead, _FLAGS) and follows:
+            names.append(one.name)
+    if names:
+        return tuple(names)
+    if headings:
+        above = systems_in(headings[-1])
+        if above and len(BREAK.split(headings[-1])[0].split()) <= 5:
+            return tuple(one.name for one in above)
+    return ()

@@ -1,0 +1,38 @@
+"""Operating systems in a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SYSTEM = re.compile(
+    r"(?<![\w./-])(?:(?P<ubuntu>ubuntu)(?:\s*(?P<release>\d\d\.\d\d|\d\d(?=\s|$)))?"
+    r"|(?P<windows>windows(?!\s*(?:size|length|attention))(?:\s*1[01])?|win(?:32|64|10|11))"
+    r"|(?P<macos>mac\s*os(?:\s*x)?|osx|darwin|apple\s+silicon)"
+    r"|(?P<wsl>wsl\s*2?)|(?P<linux>linux)|(?P<debian>debian)|(?P<centos>centos))(?![\w/-]*/)",
+    re.IGNORECASE | re.ASCII,
+)
+_NEWER = re.compile(
+    r"^\s*(?:\+|(?:lts\s*)?(?:\bor\b|\band\b)\s*(?:newer|later|above|higher|up)|及以上|或以上|以上)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+class Found(NamedTuple):
+    """A system: ``linux``, ``ubuntu 22.04``, ``windows``, ``macos``, …; ``+``: or newer."""
+
+    name: str
+    start: int
+    end: int
+
+
+def systems_in(text: str) -> list[Found]:
+    """All systems that a text names."""
+    found = []
+    for match in _SYSTEM.finditer(text):
+        name = str(match.lastgroup if match.lastgroup != "release" else "ubuntu")
+        if match["release"]:
+            newer = "+" if _NEWER.match(text[match.end() :]) else ""
+            name = f"ubuntu {match['release']}{newer}"
+        found.append(Found(name, match.start(), match.end()))
+    return found

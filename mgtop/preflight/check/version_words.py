@@ -1,0 +1,182 @@
+"""Versions in a sentence: "Python 3.10 or newer", "torch>=2.4", "CUDA 12.4 或 11.8"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mgtop.preflight.check.packages import PROSE_NAMES, canonical
+from mgtop.preflight.check.stated import Bound, Kind, Version
+from mgtop.preflight.check.versions import numbers
+
+_FLAGS = re.IGNORECASE | re.ASCII
+_SUBJECTS: dict[Kind, str] = {
+    "python": r"(?<![\w-])python",
+    "torch": r"(?<![\w-])(?:pytorch|torch)(?![\w-])",
+    "cuda": r"(?<![\w-])(?:cuda|nvcc|cudatoolkit)(?![\w-])",
+    "driver": r"(?<![\w-])drivers?(?![\w-])|驱动(?:程序)?",
+    "compute_capability": r"compute\s+capabilit(?:y|ies)|计算能力",
+    "package": PROSE_NAMES,
+}
+_SANE: dict[Kind, tuple[Version, Version]] = {
+    "python": ((2, 7), (3, 30)),
+    "torch": ((0, 3), (4,)),
+    "cuda": ((8,), (20,)),
+    "driver": ((100,), (1000,)),
+    "compute_capability": ((3, 0), (20,)),
+    "package": ((0,), (5000,)),
+}
+_FILL = (
+    r"(?:[\s:=<>≥≤⩾~^(`'\"|*_-]|"
+    r"\b(?:versions?|ver|release|is|are|be|of|to|at|least|or|toolkit|nvcc|sdk|build|runtime|driver|the|a|"
+    r"newer|later|than|above|below|minimum|must|should|has|have|needs?|requires?|required|requirement|"
+    r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested)\b"
+    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|的)*?"
+)
+_NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
+_VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
+_MORE = re.compile(
+    rf"^\s*(?P<join>,\s*(?:or\b|and\b|或)?|/|\bor\b|\band\b|或者?|和|与|、|-|–|—|~|\bto\b|至|到)\s*"
+    rf"(?P<sign>>=|<=|<|>|==|!=)?\s*(?:python\s+|pytorch\s+|cuda\s+|v)?{_NUMBER}(?![\d%×]|\.\d|[A-Za-wyz])",
+    _FLAGS,
+)
+_SUFFIX_FLOOR = re.compile(
+    r"^\s*(?:\([^)]*\)\s*)?(?:版本)?\s*(?:(?<!\s)\+(?!\s*cu)|[,]?\s*(?:\bor\b|\band\b|&)\s*(?:a\s+)?"
+    r"(?:newer|later|above|higher|greater|up\b|upwards?|more|better)|及以上|或以上|以上|及更高|或更高|及之后|或更新|起)",
+    _FLAGS,
+)
+_SUFFIX_CEILING = re.compile(
+    r"^\s*(?:(?:\bor\b|\band\b)\s*(?:older|lower|earlier|below)|及以下|以下)", _FLAGS
+)
+_ABOVE = re.compile(
+    r"(?:>\s*$|newer\s+than|later\s+than|higher\s+than|greater\s+than|\babove\b|高于|大于)", _FLAGS
+)
+_FLOOR = re.compile(r"(?:>=|≥|⩾|at\s+least|minimum|至少|不低于|最低)", _FLAGS)
+_BELOW = re.compile(r"(?:<\s*$|(?:older|lower|earlier)\s+than|\bbelow\b|(?<!不)低于)", _FLAGS)
+_EXACT = re.compile(r"==|exactly", _FLAGS)
+_TAG = re.compile(r"(?<![\w+/.-])cu(\d{2,3})(?![\w])", _FLAGS)
+_ACTS = re.compile(
+    r"^[\s`*]*(?:only\s+)?(?:needs?|requires?|supports?|works?|runs?|can|wants?|depends)\b|^\s*(?:需要|要求|支持|依赖)",
+    _FLAGS,
+)
+_RANGE = re.compile(r"^(?:-|–|—|~|to|至|到)$", _FLAGS)
+
+
+class Found(NamedTuple):
+    """A version that a sentence states, and of what; ``any_of`` as in :class:`Stated`."""
+
+    kind: Kind
+    package: str
+    any_of: tuple[tuple[Bound, ...], ...]
+    floor: bool
+    toolkit: bool
+    start: int
+    end: int
+
+
+def versions_in(text: str) -> Iterator[Found]:
+    """All versions that a sentence states."""
+    told: set[tuple[Kind, Version]] = set()
+    for kind, subject in _SUBJECTS.items():
+        for match in re.finditer(subject, text, _FLAGS):
+            found = _after(text, kind, match)
+            if found is not None:
+                told.add((kind, found.any_of[0][0].version))
+                yield found
+    tags = [match for match in _TAG.finditer(text) if _tag(match[1])]
+    fresh = [match for match in tags if ("cuda", _tag(match[1])) not in told]
+    if fresh:
+        any_of = tuple((Bound("bare", _tag(match[1])),) for match in fresh)
+        yield Found("cuda", "", any_of, False, False, fresh[0].start(), fresh[0].end())
+
+
+def tag_version(tag: str) -> Version:
+    """``cu128`` → (12, 8); empty for what is no such tag."""
+    match = re.fullmatch(r"cu(\d{2,3})", tag)
+    return _tag(match[1]) if match else ()
+
+
+def _tag(digits: str) -> Version:
+    version = (int(digits[:-1]), int(digits[-1]))
+    return version if (8,) <= version < (20,) else ()
+
+
+def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
+    match = _VERSION.match(text, subject.end())
+    if not match:
+        return None
+    version = numbers(match[2])
+    low, high = _SANE[kind]
+    if not low <= version < high or (kind == "python" and len(version) < 2):
+        return None
+    fill, end = match["fill"], match.end()
+    if kind == "package" and (fill in ("", "-") or len(version) < 2 or _ACTS.match(text[end:])):
+        return None  # a generation of it (FlashAttention-3), or it is what needs something
+    wild = match[2].lower().endswith(("x", "*"))
+    any_of, end, listed = _with_more(text, version, wild, end, kind)
+    rest = text[end:]
+    floor = False
+    if not listed or len(any_of) == 1:
+        sign = _sign(fill, rest)
+        if sign is not None and len(any_of) == 1 and len(any_of[0]) == 1:
+            any_of = ((Bound(sign, version),),)
+        floor = sign in (">=", ">") and len(any_of[0]) == 1
+    words = text[subject.start() : match.start(2)].lower()
+    return Found(
+        kind,
+        canonical(subject[0]) if kind == "package" else "",
+        any_of,
+        floor,
+        kind == "cuda" and ("toolkit" in words or "nvcc" in words),
+        subject.start(),
+        end,
+    )
+
+
+def _with_more(
+    text: str, first: Version, wild: bool, end: int, kind: Kind
+) -> tuple[tuple[tuple[Bound, ...], ...], int, bool]:
+    """The alternatives, the range or the further bounds that follow a version."""
+    any_of: list[tuple[Bound, ...]] = [(Bound("~" if wild else "bare", first),)]
+    listed = False
+    low, high = _SANE[kind]
+    while match := _MORE.match(text[end:]):
+        version = numbers(match[3])
+        if not low <= version < high or (kind == "python" and len(version) < 2):
+            break
+        join = match["join"].strip()
+        if match["sign"]:
+            sign = _sign(text[:end][-24:], "") or ">="
+            head = any_of[0][0]
+            first_bound = Bound(sign, head.version) if head.sign == "bare" else head
+            any_of = [(first_bound, Bound(match["sign"], version))]
+        elif _RANGE.match(join) and not listed:
+            any_of = [(Bound(">=", first), Bound("<=", version))]
+        elif join.startswith((",", "、")) and not re.search(r"or|and|或", join):
+            if len(version) != len(first):
+                break
+            any_of.append((Bound("bare", version),))
+        else:
+            any_of.append((Bound("bare", version),))
+        end += match.end()
+        listed = True
+    return tuple(any_of), end, listed
+
+
+def _sign(fill: str, rest: str) -> str | None:
+    if _EXACT.search(fill):
+        return "=="
+    if _FLOOR.search(fill):
+        return ">="
+    if _ABOVE.search(fill):
+        return ">"
+    if "<=" in fill or "≤" in fill:
+        return "<="
+    if _BELOW.search(fill):
+        return "<"
+    if _SUFFIX_FLOOR.match(rest):
+        return ">="
+    if _SUFFIX_CEILING.match(rest):
+        return "<="
+    return None

@@ -1,0 +1,156 @@
+"""Words that say how strong a statement is, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from mgtop.preflight.check.stated import Strength
+
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE | re.ASCII)
+
+
+_UNTESTED = _words(
+    r"\bun-?tested\b",
+    r"\bnot?\s+(?:yet\s+|been\s+|fully\s+|officially\s+)*(?:tested|tried|verified|validated)",
+    r"n[o']t\s+(?:yet\s+|been\s+|fully\s+)*(?:tested|tried|verified)",
+    r"(?:未|没有|尚未|未经)(?:经过)?(?:测试|验证)",
+)
+_NEGATIVE = _words(
+    r"\bunsupported\b",
+    r"\bincompatible\b",
+    r"\bnot\s+(?:currently\s+|yet\s+|officially\s+|been\s+)*(?:support|work|compatible|run\b)",
+    r"(?:does|do|did|is|are|will|can)(?:n['o’]t|\s+not|\s*not)\s+(?:currently\s+|yet\s+)*"
+    r"(?:support|work|run\b|compatible)",
+    r"\bcannot\s+(?:work|run|be\s+used)",
+    r"\bno\s+(?:official\s+)?support\b",
+    r"不支持|不兼容|无法(?:运行|使用)|不能(?:运行|使用)",
+)
+_OPTIONAL = _words(r"\boptional(?:ly)?\b", r"可选")
+_RECOMMENDED = _words(
+    r"\brecommend\w*",
+    r"\bsuggest\w*",
+    r"\badvis(?:e|ed|able)\b",
+    r"\bprefer(?:red|ably|s)?\b",
+    r"\bideally\b",
+    r"推荐|建议",
+)
+_TESTED = _words(
+    r"\btest(?:ed|ing|s)?\b(?!\s*(?:set|prompt|data|image|video|script))",
+    r"\bvalidated\b",
+    r"\bverified\b",
+    r"\bmeasured\b",
+    r"\bbenchmark(?:ed|s)?\b",
+    r"\bevaluated\b",
+    r"\bexperiments?\b",
+    r"\bdeveloped\s+(?:on|with|under)",
+    r"\bpeaks?\b",
+    r"\btried\b",
+    r"测试|验证|实验|峰值",
+)
+_FLOOR = _words(
+    r"\bat\s+least\b",
+    r"\bminim(?:um|al|ally)\b",
+    r"\b(?:no|not)\s+(?:less|lower|fewer)\s+than\b",
+    r"\b(?:or|and)\s+(?:more|newer|later|above|higher|greater|better|up|larger|upwards?)\b",
+    r"\b(?:newer|more|greater|higher|later|larger)\s+than\b",
+    r"\babove\b",
+    r"\bas\s+(?:little|low)\s+as\b",
+    r"\bsmallest\b",
+    r"≥|>=|⩾|>\s*(?=\d)",
+    r"\d(?:\s*(?:gb|gib|g))?\+(?!\s*cu)",
+    r"至少|不低于|不少于|不小于|最低|最小|最少|以上|高于|大于|及更高|或更高|更新版本|起(?=[*即,,。\s]|$)",
+)
+_DEMAND = _words(
+    r"\brequir\w*",
+    r"\bmust\b",
+    r"\bneed(?:s|ed)?\b",
+    r"\bmandatory\b",
+    r"\bnecessary\b",
+    r"\bessential\b",
+    r"\bprerequisites?\b",
+    r"\bonly\s+(?:works?|runs?|supports?|compatible|available)\b",
+    r"\b(?:works?|runs?|supports?|supported)\s+only\b",
+    r"\b(?:has|have)\s+to\b",
+    r"\bwants?\b",
+    r"\bmake\s+sure\b",
+    r"\bensure\b",
+    r"必须|需要|需|要求|仅支持|只支持|务必|必需|请使用|请预留|请确保|依赖",
+)
+
+
+class Said(NamedTuple):
+    """Which kinds of words a text holds."""
+
+    negative: bool
+    untested: bool
+    optional: bool
+    recommended: bool
+    tested: bool
+    floor: bool
+    demand: bool
+
+    def strength(self) -> Strength | None:
+        """The strength that these words give; a soft word beats a floor or a demand."""
+        if self.negative:
+            return "negative"
+        if self.optional:
+            return "optional"
+        if self.recommended:
+            return "recommended"
+        if self.tested:
+            return "tested"
+        if self.floor:
+            return "minimum"
+        return "required" if self.demand else None
+
+
+def said(text: str) -> Said:
+    """The words of a text."""
+    untested = bool(_UNTESTED.search(text))
+    positive = _UNTESTED.sub(" ", text)
+    return Said(
+        negative=untested or bool(_NEGATIVE.search(text)),
+        untested=untested and not _NEGATIVE.search(positive),
+        optional=bool(_OPTIONAL.search(text)),
+        recommended=bool(_RECOMMENDED.search(text)),
+        tested=bool(_TESTED.search(positive)),
+        floor=bool(_FLOOR.search(text)),
+        demand=bool(_DEMAND.search(text)),
+    )
+
+
+_HEADINGS: tuple[tuple[re.Pattern[str], Strength], ...] = (
+    (_words(r"\bminimum\b", r"最低|最小"), "minimum"),
+    (_words(r"\brecommended\b", r"推荐|建议"), "recommended"),
+    (_words(r"\btested\b", r"\bvalidated\b", r"测试"), "tested"),
+    (_words(r"\boptional\b", r"可选"), "optional"),
+    (
+        _words(
+            r"\brequirements?\b",
+            r"\bprerequisites?\b",
+            r"\brequired\b",
+            r"\bdependenc",
+            r"\byou(?:'ll)?\s+(?:will\s+)?need\b",
+            r"要求|依赖|需求|前提|准备",
+        ),
+        "required",
+    ),
+)
+
+
+def strength_of_heading(headings: tuple[str, ...]) -> Strength | None:
+    """What a bare entry under these headings means; the innermost that tells counts."""
+    for heading in reversed(headings):
+        for pattern, strength in _HEADINGS:
+            if pattern.search(heading):
+                return strength
+    return None
+
+
+def is_demanding(text: str) -> bool:
+    """Whether a text demands something, however softly."""
+    words = said(text)
+    return any(words)
