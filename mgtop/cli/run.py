@@ -60,6 +60,11 @@ class RunCommand(click.Command):
     help="Condition on the report, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
 )
 @click.option("--name", metavar="NAME", help="Name of the session.")
+@click.option(
+    "--profile",
+    metavar="NAME[:ENTRY]",
+    help="Known project whose hooks and settings fill in what is not given (mgtop init --list).",
+)
 @fps
 @recording_options
 @click.pass_context
@@ -69,6 +74,7 @@ def command(
     overrides: tuple[str, ...],
     gates: tuple[str, ...],
     name: str | None,
+    profile: str | None,
     fps: float | None,
     headless: bool,
     seconds: float | None,
@@ -76,16 +82,17 @@ def command(
 ) -> int:
     """Launch a program and monitor it.
 
-    CONFIG is a configuration file, or a folder with an mgtop.yaml; without one, give the
-    command itself after "--". The session goes on when the screen is closed or its terminal
-    is lost. With --seconds the program, too, is stopped after that time; with --headless its
-    output appears on stderr, and its standard input and signals are passed through.
+    CONFIG is a configuration file, or a folder with an mgtop.yaml ("mgtop init" writes one);
+    without one, give the command itself after "--". The session goes on when the screen is
+    closed or its terminal is lost. With --seconds the program, too, is stopped after that
+    time; with --headless its output appears on stderr, and its standard input and signals are
+    passed through.
     """
     from mgtop.cli.conduct import conduct
     from mgtop.config.load import ConfigError, located
     from mgtop.record.from_config import config_yaml, plan_from
 
-    settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides)
+    settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides, profile)
     _check_text(*settings.command, settings.cwd, name or "", str(path))
     stdin: Literal["null", "inherit"] = "inherit" if headless else "null"
     try:
@@ -94,8 +101,6 @@ def command(
         _check_gates(settings, path)
     except ConfigError as error:
         raise located(error, path, overrides) from None
-    if settings.frames.hooks:
-        say(f"{path}: frames.hooks is not acted on: this version takes frames from the probe.")
     return conduct(
         plan,
         headless=headless,
@@ -158,9 +163,13 @@ def _is_plain(value: Any) -> bool:
 
 
 def _configuration(
-    given: list[str] | None, config: tuple[str, ...], overrides: tuple[str, ...]
+    given: list[str] | None,
+    config: tuple[str, ...],
+    overrides: tuple[str, ...],
+    profile: str | None,
 ) -> tuple[RunConfig, Path]:
     """What to run, and the file that relative paths start from."""
+    from mgtop.cli.profiles import filled_in, in_repository, unknown_folder
     from mgtop.config.load import build_config, load_config
     from mgtop.record.from_config import config_for_command
 
@@ -176,7 +185,8 @@ def _configuration(
         except FileNotFoundError:
             message = "The folder that you are in was deleted; go to another one first."
             raise UserError(message) from None
-        return build_config(config_for_command(given), overrides), here / "command"
+        under = filled_in(profile, has_command=True)
+        return build_config(config_for_command(given), overrides, under), here / "command"
     if not config:
         raise UserError(
             "Say what to run: a configuration file, a folder with an mgtop.yaml, "
@@ -194,16 +204,15 @@ def _configuration(
     if os.path.isdir(path):
         path = path / PROJECT_FILE
         there = os.path.exists(path)
+        if not there and profile is not None:
+            return in_repository(profile, path.parent, overrides), path
         if not there:
-            raise UserError(
-                f"There is no {PROJECT_FILE} in {path.parent}; name a configuration file, "
-                "or give a command after --, as in: mgtop run -- python infer.py"
-            )
+            raise unknown_folder(path.parent)
     if not there:
         raise UserError(f"There is no configuration {str(path)!r}{_near(path)}")
     if program := _program(path):
         raise UserError(f"{path} is a program; put its command after --: mgtop run -- {program}")
-    return load_config(path, list(overrides)), path
+    return load_config(path, list(overrides), filled_in(profile, config=path)), path
 
 
 def _near(path: Path) -> str:

@@ -32,7 +32,8 @@ SCALARS = (
     ),
 )
 _WANTS_TEXT = re.compile(
-    r"^(?:name|baseline|python|conda|cwd|(?:smoke\.)?command\[\d+\]|smoke\.output|env\..*|edit\..*)$"
+    r"^(?:entries\.[\w-]+\.)?"  # in a profile
+    r"(?:name|baseline|python|conda|cwd|(?:smoke\.)?command\[\d+\]|smoke\.output|env\..*|edit\..*)$"
 )
 _HINTS = (
     ("cannot start any token", "indent with spaces, not with tabs", "\\t"),

@@ -20,17 +20,19 @@ _KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or 
 _LONGEST = 60
 
 
-def explain(error: msgspec.ValidationError, data: dict[str, Any]) -> tuple[str, str]:
+def explain(
+    error: msgspec.ValidationError, data: dict[str, Any], schema: type[msgspec.Struct] = RunConfig
+) -> tuple[str, str]:
     """The offending key (dotted; empty: the whole) and what is wrong with it."""
     text = str(error)
     found = _PATH.search(text)
-    key = _named(found.group(1).lstrip("."), data) if found else ""
+    key = _named(found.group(1).lstrip("."), data, schema) if found else ""
     if unknown := _UNKNOWN.search(text):
         name = unknown.group(1)
-        return (f"{key}.{name}" if key else name), _unknown(name, key, data)
+        return (f"{key}.{name}" if key else name), _unknown(name, key, data, schema)
     if missing := _MISSING.search(text):
         return key, f"must have the key {missing.group(1)}"
-    hint, value = _hint(key), _value(data, key)
+    hint, value = _hint(key, schema), _value(data, key)
     if hint is None:
         return key, text[: found.start()] if found else text
     if value is None:
@@ -45,7 +47,7 @@ def nearest(key: str, known: dict[str, Any]) -> str:
     return key
 
 
-def _named(path: str, data: dict[str, Any]) -> str:
+def _named(path: str, data: dict[str, Any], schema: type[msgspec.Struct]) -> str:
     """``env[...]`` → ``env.HF_HOME``: msgspec does not say which value of a mapping is wrong."""
     top, *more = path.split("[...]")
     if not more:
@@ -57,7 +59,7 @@ def _named(path: str, data: dict[str, Any]) -> str:
             for outer in reversed(keys):
                 trial = {outer: trial}
             try:
-                msgspec.convert(trial, RunConfig)
+                msgspec.convert(trial, schema)
             except msgspec.ValidationError:
                 keys.append(key)
                 value = item
@@ -82,9 +84,9 @@ def _value(data: Any, key: str) -> Any:
     return data
 
 
-def _hint(key: str) -> Any:
+def _hint(key: str, schema: type[msgspec.Struct]) -> Any:
     """The type that the schema asks for at a key; None where it does not know the key."""
-    hint: Any = RunConfig
+    hint: Any = schema
     for step in _steps(key):
         structs = list(_structs(hint))
         origin = get_origin(hint)
@@ -163,16 +165,16 @@ def _remedy(hint: Any, value: Any) -> str:
     return ""
 
 
-def _unknown(name: str, parent: str, data: dict[str, Any]) -> str:
+def _unknown(name: str, parent: str, data: dict[str, Any], schema: type[msgspec.Struct]) -> str:
     """That a key is not known, and which one may be meant."""
-    structs = list(_structs(_hint(parent))) if parent else [RunConfig]
+    structs = list(_structs(_hint(parent, schema))) if parent else [schema]
     known = [field.encode_name for field in msgspec.structs.fields(structs[0])] if structs else []
-    close = [path for path in _paths(RunConfig, "") if path.split(".")[-1] == name]
+    close = [path for path in _paths(schema, "") if path.split(".")[-1] == name]
     close = close or difflib.get_close_matches(name, known, 1)
     if close:
         return f"is not a known key (did you mean {close[0]!r}?)"
     more = ""
-    if not parent and not isinstance(data.get(name), (dict, list)):
+    if schema is RunConfig and not parent and not isinstance(data.get(name), (dict, list)):
         more = f"; a parameter of the program belongs under params, as params.{name}"
     return f"is not a known key (known are {', '.join(known)}){more}"
 

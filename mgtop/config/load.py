@@ -31,9 +31,16 @@ __all__ = [
 DEFAULT_FILE = "mgtop.yaml"
 _COMMAND_LINE = "command line"
 
+Under = tuple[dict[str, Any], Origin]
+"""Data that gives what a configuration does not, and where each of its keys stands."""
 
-def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
+
+def load_config(
+    path: Path | str, overrides: Sequence[str] = (), under: Under | None = None
+) -> RunConfig:
     """Read a configuration, its baseline under it, and ``KEY=VALUE`` overrides over it.
+
+    ``under`` lies below all of them: data, and where each of its keys stands.
 
     A folder means the ``mgtop.yaml`` in it. ``cwd`` comes back absolute, and ``python`` where
     it is a path; each relative to the file that gives it, or to here if an override does.
@@ -42,16 +49,26 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
         ConfigError: with what is wrong, and where.
     """
     data, origin = _read(_file(path))
+    if under is not None:
+        data, origin = _merge(copy.deepcopy(under[0]), data), under[1] | origin
     return _checked(data, origin, overrides)
 
 
-def build_config(data: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+def build_config(
+    data: Mapping[str, Any], overrides: Sequence[str] = (), under: Under | None = None
+) -> RunConfig:
     """A configuration from plain data instead of a file, with ``KEY=VALUE`` overrides over it.
+
+    ``under`` is as in :func:`load_config`.
 
     Raises:
         ConfigError: with what is wrong.
     """
-    return _checked(copy.deepcopy(dict(data)), {"": (_COMMAND_LINE, None)}, overrides)
+    whole = copy.deepcopy(dict(data))
+    origin: Origin = {"": (_COMMAND_LINE, None)}
+    if under is not None:
+        whole, origin = _merge(copy.deepcopy(under[0]), whole), under[1] | origin
+    return _checked(whole, origin, overrides)
 
 
 def given_keys(path: Path | str) -> frozenset[str]:

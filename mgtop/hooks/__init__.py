@@ -1,1 +1,1 @@
-"""Profiles of known projects, which say where their frames are emitted: none yet."""
+"""What works on unmodified programs: hooks and sinks inside them, profiles of known projects."""
