@@ -20,6 +20,7 @@ from mgtop.cli.options import recording_options
 
 if TYPE_CHECKING:
     from mgtop.config import RunConfig
+    from mgtop.config.structs import Frames
     from mgtop.record.attach.process import Process
     from mgtop.record.launch import Outcome, Recording
     from mgtop.record.plan import Plan
@@ -55,7 +56,7 @@ Examples:
 @click.option(
     "--inject",
     is_flag=True,
-    help="Put mgtop's probe into the running program first (CPython; experimental).",
+    help="Put mgtop's probe, hooks and sinks into the running program first (CPython).",
 )
 @recording_options
 def command(
@@ -91,9 +92,10 @@ def command(
     if existing is not None:
         return _open_existing(existing, process.pid)
     _check_log(log)
+    settings, path = _configuration(process, config)
     if inject and fifo is None:
-        _inject(process)
-    plan, kept = _plan(process, config, log, seconds, fifo)
+        _inject(process, settings, path)
+    plan, kept = _plan(process, settings, path, log, seconds, fifo)
     return _record(plan, kept, process, headless=headless, out=out)
 
 
@@ -113,26 +115,43 @@ def _target(text: str) -> tuple[Process, str | None]:
         raise UserError(str(error)) from None
 
 
-def _inject(process: Process) -> None:
+def _inject(process: Process, settings: RunConfig, path: Path) -> None:
+    from mgtop.record.hooked import hook_settings, resolved_frames
     from mgtop.record.inject.errors import CannotInject
     from mgtop.record.inject.probe import inject, why_silent
     from mgtop.record.pipes import runtime_folder
 
+    frames = resolved_frames(settings, str(path))
+    hooks = bool(frames.hooks)
     try:
-        done = inject(process, runtime_folder())
+        done = inject(process, runtime_folder(), settings=hook_settings(frames), hooks=hooks)
     except CannotInject as error:
         raise UserError(str(error)) from None
-    if done.before:
-        say(f"there is a probe in process {process.pid} already.")
-    elif not done.answered:
+    if not done.answered:
         say(why_silent(process))
+        return
+    stood = f"; one thread stood still for {done.stopped_ns / 1e6:.1f} ms"
+    python = ".".join(map(str, done.python or ()))
+    if done.before:
+        asked = f"; the hooks of {path.name} were put in as well" if hooks else ""
+        say(f"there is a probe in process {process.pid} already{asked}.")
     else:
-        stood = f"; one thread stood still for {done.stopped_ns / 1e6:.1f} ms"
         say(
-            f"the probe is in process {process.pid} now (Python "
-            f"{'.'.join(map(str, done.python or ()))}{stood if done.stopped_ns else ''}). It tells "
-            "of garbage collections and compilations; of frames once the program calls it."
+            f"the probe is in process {process.pid} now (Python {python}"
+            f"{stood if done.stopped_ns else ''}). {_where_frames_come_from(path, frames)}"
         )
+
+
+def _where_frames_come_from(path: Path, frames: Frames) -> str:
+    """What is to be expected of a probe that was put in."""
+    parts = []
+    if frames.hooks and frames.from_ in ("auto", "hooks"):
+        parts.append(f"by the hooks of {path.name}")
+    if frames.from_ in ("auto", "sinks"):
+        parts.append("where a library writes, encodes or sends them")
+    if frames.from_ in ("auto", "probe"):
+        parts.append("where the program calls the probe")
+    return f"Frames are seen {', or '.join(parts)}." if parts else ""
 
 
 # ------------------------------------------------------------------------------- recording
@@ -299,7 +318,8 @@ def _check_log(log: Path | None) -> None:
 
 def _plan(
     process: Process,
-    config: Path | None,
+    settings: RunConfig,
+    path: Path,
     log: Path | None,
     seconds: float | None,
     fifo: str | None,
@@ -309,7 +329,6 @@ def _plan(
     from mgtop.record.from_config import git_state, kept_yaml, name_of_command
     from mgtop.record.plan import Attached, Plan
 
-    settings, path = _configuration(process, config)
     folder = folder_of(process) if fifo is None else None
     command = list(process.command) or ["?"]
     attached = Attached(

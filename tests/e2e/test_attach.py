@@ -65,7 +65,7 @@ def test_a_program_with_a_probe_is_seen_with_its_past(mgtop: Mgtop) -> None:
         done = mgtop.run("attach", running.pid, "--headless", "--seconds", 1)
         assert done.returncode == 0, done.stderr
         assert running.poll() is None
-        assert "through its own probe" in done.stderr
+        assert "through the probe in it" in done.stderr
         assert "it goes on" in done.stderr
         folder = last_line(done.stdout)
         report = mgtop.report(folder)

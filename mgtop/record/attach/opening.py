@@ -176,7 +176,7 @@ def _greeting(
             if past.frames
             else "no frame has been told yet"
         )
-        return f"{attached} through its own probe: {before}."
+        return f"{attached} through the probe in it: {before}."
     streams = output_of(target.process)
     names = [where.name for where in streams if where.path is not None]
     if attach.log is not None:

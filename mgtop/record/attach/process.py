@@ -85,6 +85,20 @@ def look(pid: int) -> Process | None:
     )
 
 
+def start_of(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """When a process started, in the kernel's ticks; None: there is none.
+
+    Args:
+        pid: as that list numbers it.
+        proc: where the list of processes is mounted.
+    """
+    try:
+        stat = (proc / str(pid) / "stat").read_bytes()
+        return int(stat[stat.rindex(b")") + 2 :].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def find(pid: int) -> Process:
     """The process to attach to.
 

@@ -71,6 +71,11 @@ def check_machine(theirs: int, ours: str) -> None:
         )
 
 
+def can_borrow(python: Interpreter) -> bool:
+    """Whether a thread of it could be borrowed on this machine, whatever its version."""
+    return not python.free_threaded and (platform.machine(), python.machine) == ("x86_64", X86_64)
+
+
 def _check_state(pid: int, name: str) -> None:
     state = state_of(pid, pid)
     if state in "Tt":

@@ -14,12 +14,13 @@ from typing import TypeVar
 from mgtop.record.attach.fifos import identity_of, places
 from mgtop.record.attach.process import Process, look
 from mgtop.record.inject.errors import CannotInject
+from mgtop.record.inject.interpreter import Interpreter
 from mgtop.record.inject.payload import payload
 from mgtop.record.inject.pending_call import nudge, schedule
-from mgtop.record.inject.placing import probe_for
-from mgtop.record.inject.preflight import REMOTE_EXEC, preflight
+from mgtop.record.inject.placing import code_for
+from mgtop.record.inject.preflight import REMOTE_EXEC, can_borrow, preflight
 from mgtop.record.inject.remote_exec import remote_exec
-from mgtop.record.inject.threads import call_of, state_of
+from mgtop.record.inject.threads import FUTEX, call_of, state_of
 
 Found = TypeVar("Found")
 PATIENCE_S = 3.0
@@ -46,38 +47,65 @@ class Injected:
     before: bool = False
 
 
-def inject(process: Process, runtime: Path, patience_s: float = PATIENCE_S) -> Injected:
-    """Put the probe into a process, if it has none.
+def inject(
+    process: Process,
+    runtime: Path,
+    patience_s: float = PATIENCE_S,
+    *,
+    settings: str = "auto",
+    hooks: bool = False,
+) -> Injected:
+    """Put the probe into a process, with hooks and sinks, if it has none.
 
     Args:
         process: a CPython of 3.8 or later.
         runtime: the runtime folder.
         patience_s: how long to wait for the probe's first word.
+        settings: what is asked of the hooks, as ``configured.written`` gives it.
+        hooks: functions of the program are to be hooked: done where it has a probe, too.
 
     Raises:
         CannotInject: why not, and the remedy; the process is as it was.
     """
-    if has_probe(process):
+    before = has_probe(process)
+    if before and not hooks:
         return Injected(None, 0, answered=True, before=True)
     python = preflight(process)
-    text = payload(probe_for(process))
-    script: Path | None = None
-    stopped_ns = 0
+    text = payload(code_for(process), settings)
     try:
         if python.version >= REMOTE_EXEC:
-            script = remote_exec(process, text, runtime)
-        else:
-            stopped_ns = _apart(lambda: schedule(process.pid, python, text)).stopped_ns
-            if not _wait(process, min(patience_s, _MAIN_AFTER_S), nudging=True) and _runs(process):
-                main = _apart(lambda: schedule(process.pid, python, text, on_main=True))
-                stopped_ns = max(stopped_ns, main.stopped_ns)
+            return _by_remote_exec(process, python, text, runtime, patience_s, before)
+        stopped_ns = _apart(lambda: schedule(process.pid, python, text)).stopped_ns
+        # Where a probe was before, there is no sign of it: then all is done that ever is.
+        answered = _wait(process, lambda: not before and has_probe(process), _MAIN_AFTER_S)
+        if not answered and _runs(process):
+            main = _apart(lambda: schedule(process.pid, python, text, on_main=True))
+            stopped_ns = max(stopped_ns, main.stopped_ns)
     except PermissionError:
         raise CannotInject(_refused(process)) from None
-    answered = _wait(process, patience_s, nudging=script is None)
-    if script is not None and answered:
-        with contextlib.suppress(OSError):
-            script.unlink()
-    return Injected(python.version, stopped_ns, answered)
+    answered = _wait(process, lambda: has_probe(process), patience_s)
+    return Injected(python.version, stopped_ns, answered, before)
+
+
+def _by_remote_exec(
+    process: Process,
+    python: Interpreter,
+    text: str,
+    runtime: Path,
+    patience_s: float,
+    before: bool,
+) -> Injected:
+    script = remote_exec(process, text, runtime)
+    has_run = _wait(process, lambda: not script.exists(), _MAIN_AFTER_S, nudging=False)
+    stopped_ns = 0
+    if not has_run and call_of(process.pid, process.pid) == FUTEX and can_borrow(python):
+        # A main thread that waits for a lock looks for pending calls when it is woken, and for
+        # nothing else; in running one it finds the script, too.
+        with contextlib.suppress(PermissionError):
+            stopped_ns = _apart(lambda: schedule(process.pid, python, text)).stopped_ns
+    _wait(process, lambda: not script.exists(), patience_s, nudging=stopped_ns > 0)
+    answered = not script.exists() and _wait(process, lambda: has_probe(process), patience_s)
+    return Injected(python.version, stopped_ns, answered, before)
 
 
 def has_probe(process: Process) -> bool:
@@ -101,10 +129,12 @@ def _runs(process: Process) -> bool:
     return state_of(process.pid, process.pid) == "R"
 
 
-def _wait(process: Process, patience_s: float, *, nudging: bool) -> bool:
+def _wait(
+    process: Process, done: Callable[[], bool], patience_s: float, *, nudging: bool = True
+) -> bool:
     deadline = time.monotonic() + patience_s
     next_nudge = time.monotonic() + _FIRST_NUDGE_S
-    while not has_probe(process):
+    while not done():
         now = time.monotonic()
         if now > deadline:
             return False

@@ -5,11 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from mgtop.record.inject.interpreter import Interpreter, find_interpreter
 from mgtop.record.inject.pending_call import Done, nudge, schedule
@@ -18,20 +21,31 @@ from tests.record.attach.programs import until
 
 
 def _installed() -> list[str]:
-    found = glob.glob("/root/.pyenv/versions/3.*/bin/python3")
+    """Interpreters of this machine; more of them by ``MGTOP_TEST_PYTHONS=PATH:PATH``."""
+    found = os.environ.get("MGTOP_TEST_PYTHONS", "").split(os.pathsep)
     found += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
-    found.append("/usr/bin/python3")
-    return sorted({path for path in found if os.access(path, os.X_OK)})
+    found += glob.glob("/opt/python3.*/bin/python3.*")
+    found += ["/usr/bin/python3", *(shutil.which(f"python3.{minor}") or "" for minor in (8, 14))]
+    return sorted({path for path in found if path and os.access(path, os.X_OK)})
 
 
 def _minor(path: str) -> int:
     said = subprocess.run([path, "-V"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"3\.(\d+)", said)
+    match = re.search(r"Python 3\.(\d+)\.", said)
     return int(match[1]) if match else 0
 
 
-PYTHONS = [path for path in _installed() if 8 <= _minor(path) <= 13] or [sys.executable]
-"""CPython 3.8 to 3.13, all that this machine has."""
+_MINORS = {path: _minor(path) for path in _installed()}
+PYTHONS = [path for path, minor in _MINORS.items() if 8 <= minor <= 13] or [sys.executable]
+"""CPython 3.8 to 3.13, all that this machine has: entered by a borrowed thread."""
+
+REMOTE = [path for path, minor in _MINORS.items() if minor >= 14]
+"""CPython 3.14 and later: entered by ``sys.remote_exec``."""
+
+NO_REMOTE = pytest.mark.skipif(
+    not REMOTE, reason="no CPython 3.14 here (python3.14 on PATH, or MGTOP_TEST_PYTHONS)"
+)
+EVERY = [*PYTHONS, *(REMOTE or [pytest.param("", marks=NO_REMOTE, id="3.14")])]
 
 
 @contextmanager
@@ -59,7 +73,10 @@ def target(
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def put(pid: int, text: str, python: Interpreter | None = None) -> Done:
@@ -76,3 +93,14 @@ def wake(pid: int) -> bool:
 def appeared(path: Path, count: int = 1) -> None:
     """Wait for a file with so many lines."""
     until(lambda: path.exists() and path.read_text().count("\n") >= count)
+
+
+def ends(process: subprocess.Popen[str], patience_s: float = 20) -> int:
+    """Let a program go that waits for the end of its input; return its exit code.
+
+    A text can run before the thread that queued it has been put back. So a program that ends on
+    its own after the last text ends within an injection, which says that it has died.
+    """
+    assert process.stdin is not None
+    process.stdin.close()
+    return process.wait(patience_s)

@@ -14,7 +14,7 @@ import pytest
 from mgtop.record.inject.errors import CannotInject
 from mgtop.record.inject.interpreter import NoInterpreter, find_interpreter
 from mgtop.record.inject.registers import NAMES, NO_CALL, Registers
-from tests.record.inject.targets import PYTHONS, appeared, put, target, wake
+from tests.record.inject.targets import EVERY, PYTHONS, appeared, ends, put, target, wake
 
 pytestmark = pytest.mark.skipif(
     os.uname().machine != "x86_64", reason="before Python 3.14 this way in knows x86-64 only"
@@ -41,6 +41,7 @@ while len(hits) < 30:
     else:
         over.wait(0.5)
 print("done", len(hits))
+sys.stdin.read()
 """
 
 
@@ -57,7 +58,7 @@ def test_thirty_times_into_every_python(python: str, kind: str) -> None:
                 wake(running.pid)
         assert running.stdout is not None
         assert running.stdout.readline() == "done 30\n"
-        assert running.wait(5) == 0
+        assert ends(running) == 0
     if kind in ("threads", "waiting"):
         assert slept >= 25  # such a program is as good as never stopped as it runs
 
@@ -75,10 +76,10 @@ SLEEPER = """
 import select, sys, threading, time, os
 def sleeper():
     began = time.monotonic()
-    if sys.argv[1] == "sleep": time.sleep(2.5)
-    elif sys.argv[1] == "poll": select.poll().poll(2500)
-    elif sys.argv[1] == "select": select.select([], [], [], 2.5)
-    elif sys.argv[1] == "lock": lock.acquire(timeout=2.5)
+    if sys.argv[1] == "sleep": time.sleep(1.5)
+    elif sys.argv[1] == "poll": select.poll().poll(1500)
+    elif sys.argv[1] == "select": select.select([], [], [], 1.5)
+    elif sys.argv[1] == "lock": lock.acquire(timeout=1.5)
     elif sys.argv[1] == "read": os.read(0, 1)
     print("slept", round(time.monotonic() - began, 3), flush=True)
 lock = threading.Lock(); lock.acquire()
@@ -99,12 +100,12 @@ def test_the_call_that_a_borrowed_thread_sleeps_in_goes_on(kind: str) -> None:
         assert running.stdin is not None
         assert running.stdout is not None
         if kind == "read":
-            time.sleep(2.4)
+            time.sleep(1.4)
             running.stdin.write("x")
             running.stdin.flush()
         word, seconds = running.stdout.readline().split()
         assert word == "slept"
-        assert 2.45 <= float(seconds) < 6
+        assert 1.45 <= float(seconds) < 6
         assert running.wait(5) == 0
 
 
@@ -122,6 +123,7 @@ hits = []
 while len(hits) < 40: pass
 signal.setitimer(signal.ITIMER_REAL, 0)
 print("done", count)
+sys.stdin.read()
 """
 
 
@@ -141,7 +143,7 @@ def test_signals_that_come_meanwhile_are_neither_lost_nor_made_up() -> None:
         assert running.stdout is not None
         word, count = running.stdout.readline().split()
         assert (word, int(count) > 20) == ("done", True)
-        assert running.wait(5) == 0
+        assert ends(running) == 0
     for name in ("SigCgt", "SigIgn", "SigBlk"):
         assert after[name] == before[name]
 
@@ -159,6 +161,7 @@ while len(hits) < int(sys.argv[1]):
         wrong += not torch.equal(a @ b, right)
         done += 1
 print("done", done, wrong)
+sys.stdin.read()
 """
 
 
@@ -171,8 +174,8 @@ def test_results_of_a_busy_torch_process_stay_right() -> None:
             time.sleep(0.01)
         assert running.stdout is not None
         _, done, wrong = running.stdout.readline().split()
-        assert running.wait(20) == 0
-    assert int(done) > 500
+        assert ends(running) == 0
+    assert int(done) >= 60
     assert int(wrong) == 0
 
 
@@ -209,7 +212,7 @@ def test_what_is_no_python() -> None:
         process.wait()
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", EVERY)
 def test_the_version_of_a_process(python: str) -> None:
     said = subprocess.run([python, "-c", "import sys; print(sys.version_info[:2])"],
                           capture_output=True, text=True, check=True)  # fmt: skip

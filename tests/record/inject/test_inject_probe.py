@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from mgtop.record.inject.ptrace import Tracee
 from mgtop.wire.framing import Splitter, decode_event
 from mgtop.wire.records import AnyEvent, FrameEmit, GarbageCollection, Hello, Mark
 from tests.record.attach.programs import until
-from tests.record.inject.targets import PYTHONS, target
+from tests.record.inject.targets import EVERY, NO_REMOTE, PYTHONS, REMOTE, target
 
 pytestmark = pytest.mark.skipif(
     os.uname().machine != "x86_64", reason="before Python 3.14 this way in knows x86-64 only"
@@ -63,7 +64,7 @@ def events_in(fifo: Path) -> list[AnyEvent]:
         os.close(fd)
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", EVERY)
 def test_the_probe_speaks_in_every_python(python: str, runtime: Path) -> None:
     with target(LOOP, python=python, env={"MGTOP_RUNTIME": str(runtime)}) as running:
         process = find(running.pid)
@@ -71,7 +72,7 @@ def test_the_probe_speaks_in_every_python(python: str, runtime: Path) -> None:
         done = inject(process, runtime)
         assert done.answered
         assert not done.before
-        assert done.stopped_ns > 0
+        assert (done.stopped_ns > 0) == (python in PYTHONS)  # nothing stops for 3.14's own way
         assert running.stdout is not None
         assert running.stdout.readline() == "done\n", running.communicate(timeout=2)
         events = events_in(runtime / f"{running.pid}.fifo")
@@ -84,7 +85,7 @@ def test_the_probe_speaks_in_every_python(python: str, runtime: Path) -> None:
     assert isinstance(events[0], Hello)
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", EVERY)
 def test_a_main_thread_that_never_gives_up_the_gil(python: str, runtime: Path) -> None:
     code = (
         "import os, threading, sys\n"
@@ -101,7 +102,7 @@ def test_a_main_thread_that_never_gives_up_the_gil(python: str, runtime: Path) -
 def test_a_probe_of_the_programs_own_is_kept(tmp_path: Path, runtime: Path) -> None:
     own = tmp_path / "own"
     (own / "mgtop" / "probe").mkdir(parents=True)
-    for file in placing.probe_folder().glob("*.py"):
+    for file in (placing.package_folder() / "probe").glob("*.py"):
         (own / "mgtop" / "probe" / file.name).write_bytes(file.read_bytes())
     code = (
         f"import sys, time; sys.path.insert(0, {str(own)!r})\nprint('ready')\n"
@@ -143,8 +144,11 @@ def test_what_goes_wrong_inside_stays_inside(runtime: Path) -> None:
     assert stderr == ""
 
 
+@pytest.mark.parametrize("python", [sys.executable, *EVERY[len(PYTHONS) :]])
 @pytest.mark.parametrize("where", ["event", "join", "queue"])
-def test_a_main_thread_that_waits_for_a_lock_is_woken(where: str, runtime: Path) -> None:
+def test_a_main_thread_that_waits_for_a_lock_is_woken(
+    where: str, python: str, runtime: Path
+) -> None:
     code = {
         "event": "threading.Event().wait()",
         "join": "t = threading.Thread(target=time.sleep, args=(60,)); t.start(); t.join()",
@@ -152,6 +156,7 @@ def test_a_main_thread_that_waits_for_a_lock_is_woken(where: str, runtime: Path)
     }[where]
     with target(
         f"import threading, time, queue\nprint('ready')\n{code}",
+        python=python,
         env={"MGTOP_RUNTIME": str(runtime)},
     ) as running:
         time.sleep(0.1)
@@ -298,22 +303,29 @@ def test_two_at_once_put_it_in_once(runtime: Path) -> None:
         assert running.poll() is None
 
 
+def run_by(uid: int) -> dict[str, object]:
+    """Options of a process that another user runs."""
+    return {"user": uid, "group": uid, "extra_groups": []}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+@pytest.mark.parametrize("python", ["/usr/bin/python3", *EVERY[len(PYTHONS) :]])
 def test_a_user_who_may_not_read_our_folder_gets_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = tmp_path / "secret"
     secret.mkdir(mode=0o700)
-    for file in placing.probe_folder().glob("*.py"):
-        (secret / file.name).write_bytes(file.read_bytes())
-    monkeypatch.setattr(placing, "probe_folder", lambda: secret)
+    for part in placing.PARTS:
+        (secret / part).mkdir(parents=True)
+        for file in (placing.package_folder() / part).glob("*.py"):
+            (secret / part / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setattr(placing, "package_folder", lambda: secret)
     code = (
-        "import os, sys, time; os.setgid(65534); os.setuid(65534)\n"
-        "import ctypes; ctypes.CDLL(None).prctl(4, 1)\n"  # stay dumpable
-        "print('ready')\nwhile 'mgtop.probe' not in sys.modules: time.sleep(0.001)\n"
+        "import sys, time\nprint('ready')\n"
+        "while 'mgtop.probe' not in sys.modules: time.sleep(0.001)\n"
         "time.sleep(0.1)\nprint(sys.modules['mgtop.probe'].__file__)\ntime.sleep(60)"
     )
-    with target(code, python="/usr/bin/python3") as running:
+    with target(code, python=python, **run_by(65534)) as running:
         process = find(running.pid)
         assert process.uid == 65534
         assert inject(process, tmp_path).answered
@@ -322,9 +334,55 @@ def test_a_user_who_may_not_read_our_folder_gets_a_copy(
         fifo = Path(f"/tmp/mgtop-65534/{running.pid}.fifo")
         assert fifo.exists()
         fifo.unlink()
-    assert said.parent.parent == Path("/tmp/mgtop-65534")
-    for file in said.parent.iterdir():
-        assert file.stat().st_uid == 65534
+    folder = said.parent.parent
+    assert folder.parent == Path("/tmp/mgtop-65534")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for path in [folder, *folder.rglob("*")]:
+        assert path.stat().st_uid == 65534
+    assert not list(folder.parent.glob("inject-*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_what_another_user_lays_in_the_way_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prize = tmp_path / "prize"
+    prize.mkdir()
+    place = tmp_path / "place"
+    place.symlink_to(prize)
+    monkeypatch.setattr(placing, "private_name", lambda _: str(place))
+    code = "print('ready')\nimport time; time.sleep(60)"
+    with target(code, python="/usr/bin/python3", **run_by(65534)) as running:
+        process = find(running.pid)
+        monkeypatch.setattr(placing, "_sees", lambda *_: False)
+        with pytest.raises(CannotInject, match="cannot be copied to where it can"):
+            inject(process, tmp_path)
+    assert not list(prize.iterdir())
+
+
+@NO_REMOTE
+def test_an_interpreter_that_was_told_not_to(runtime: Path) -> None:
+    code = "print('ready')\nimport time; time.sleep(60)"
+    environment = {"PYTHON_DISABLE_REMOTE_DEBUG": "1"}
+    with target(code, python=REMOTE[0], env=environment) as running:
+        with pytest.raises(CannotInject, match="PYTHON_DISABLE_REMOTE_DEBUG or -X disable"):
+            inject(find(running.pid), runtime)
+        assert running.poll() is None
+    assert not list(runtime.iterdir())
+
+
+@NO_REMOTE
+def test_a_script_that_waits_is_read_when_the_program_wakes(runtime: Path) -> None:
+    code = "import os, time\nprint('ready')\nos.read(0, 1)\nprint('awake')\ntime.sleep(60)"
+    with target(code, python=REMOTE[0], env={"MGTOP_RUNTIME": str(runtime)}) as running:
+        process = find(running.pid)
+        assert not inject(process, runtime, patience_s=0.2).answered
+        (script,) = runtime.glob("inject-*.py")
+        assert running.stdin is not None
+        running.stdin.write("x")
+        running.stdin.flush()
+        until(lambda: has_probe(process))
+        until(lambda: not script.exists())
 
 
 def test_nothing_is_left_traced(runtime: Path) -> None:
