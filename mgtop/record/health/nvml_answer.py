@@ -20,6 +20,7 @@ class Gpu(msgspec.Struct, kw_only=True):
     persistence: bool | None = None
     ordinals: list[int] = []
     """CUDA ordinals that this environment gives it."""
+    compute_capability: str | None = None
 
 
 class ReadingCost(msgspec.Struct, kw_only=True):

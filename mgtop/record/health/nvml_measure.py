@@ -112,7 +112,16 @@ class Examination:
             gpm=any(reading.gone is None for reading in gpm),
             persistence=self._persistence(device),
             ordinals=ordinals.get(device.gpu, []),
+            compute_capability=self._capability(device),
         )
+
+    def _capability(self, device: Device) -> str | None:
+        handle = device.parent if device.mig else device.handle
+        try:
+            major, minor = self._sampler.calls("nvmlDeviceGetCudaComputeCapability", handle)
+        except (MetricGone, NoValue, SourceLost):
+            return None
+        return f"{major}.{minor}"
 
     def _persistence(self, device: Device) -> bool | None:
         handle = device.parent if device.mig else device.handle
