@@ -58,6 +58,8 @@ class Intake:
         """The newest process that introduced itself, one that has torch before others."""
         self.tells_frames = False
         """Whether a frame has come."""
+        self.routes: set[int] = set()
+        """By which routes frames have come."""
 
     def feed(self, data: bytes, now_ns: int) -> list[AnyEvent]:
         """Decode and check what was read at ``now_ns``; return the events, in order."""
@@ -88,6 +90,7 @@ class Intake:
                 continue
             if kind is FrameEmit:
                 self.tells_frames = True
+                self.routes.add(event.route)  # type: ignore[union-attr]
             elif kind is Pulse:
                 losses.pulse(event.proc, event.dropped)  # type: ignore[union-attr]
             elif kind is Hello:

@@ -13,6 +13,7 @@ from mgtop import __version__
 from mgtop.record.absent import AbsentSource
 from mgtop.record.environment import describe
 from mgtop.record.events import Intake
+from mgtop.record.hook_watch import HookWatch
 from mgtop.record.hooked import boot_environment
 from mgtop.record.host import make_sampler as make_host_sampler
 from mgtop.record.loss import LossAccount
@@ -80,7 +81,10 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         losses=losses,
         target=target,
         asked=asked,
-        samplers=start_samplers(target.pids, lambda: _environment(target, intake)),
+        samplers=[
+            *start_samplers(target.pids, lambda: _environment(target, intake)),
+            HookWatch(target.pids, intake, plan.frames),
+        ],
         output=OutputTail(folder / OUTPUT_FILE, frames=frame_log(plan.frames, target.proc)),
         end_ns=None if plan.seconds is None else started_ns + int(plan.seconds * 1e9),
     )
