@@ -58,15 +58,17 @@ class Overlay(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self) -> list[str]:
         """The picture with its labels."""
-        span = ""
+        source = "n/a: none was read"
         if self.memory_mib is not None:
             low, high = self.memory_mib
-            span = f" {significant(low)}–{significant(high)} MiB, {self.memory_source}"
+            source = f"{self.memory_source}, {significant(low)} to {significant(high)} MiB"
         return [
-            f"stage   {self.stages}  l load, F first frame, s steady, · idle",
-            f"memory  {self.memory} {span or ' n/a'}",
-            f"late    {self.tails}  the letter of the cause, ? unexplained",
-            f"        0 s{f'{self.seconds:.0f} s':>{max(1, len(self.stages) - 3)}}",
+            f"stage   {self.stages}",
+            f"memory  {self.memory}",
+            f"late    {self.tails}",
+            f"        0 s{f'{self.seconds:.1f} s':>{max(1, len(self.stages) - 3)}}",
+            "stage: l load, F first frame, s steady, · idle; late: the letter of the cause",
+            f"memory: {source}",
         ]
 
 

@@ -91,6 +91,8 @@ def prepare(order: Order) -> Prepared:
         _check_settings(config, settings, where)
         plan = plan_from(with_setting(config, settings[0]), path) if settings else None
     except ConfigError as error:
+        if error.path != where:  # of the command line
+            raise
         raise located(error, path, order.overrides) from None
     if len(settings) * order.repeats > MOST_ROUNDS:
         raise ConfigError(

@@ -134,7 +134,8 @@ class Runner:
         self._save()
         assert found.row is not None
         line = f"{self._place(found)} {outcome(found.row)}"
-        left = time_left_s(self.state, time.time())
+        sweeps = self.state.order.kind == "sweep"
+        left = time_left_s(self.state, time.time()) if sweeps else None
         self._say(line if not left else f"{line}; about {about(left)} left")
 
     def taken(self, found: Round, ended: Ended) -> None:
@@ -216,10 +217,11 @@ class Runner:
         return None
 
     def _place(self, found: Round) -> str:
-        """``[3/9] steps=8 (2nd of 3):`` in short."""
-        number = self.state.rounds.index(found) + 1
-        more = f" #{found.repeat}" if any(r.repeat > 1 for r in self.state.rounds) else ""
-        return f"[{number}/{len(self.state.rounds)}] {label(found.setting)}{more}:"
+        """Which round it is: ``[3/9] steps=8 #2:``; how many a fallback takes is not known."""
+        rounds = self.state.rounds
+        of = f"/{len(rounds)}" if self.state.order.kind == "sweep" else ""
+        more = f" #{found.repeat}" if any(r.repeat > 1 for r in rounds) else ""
+        return f"[{rounds.index(found) + 1}{of}] {label(found.setting)}{more}:"
 
     def _save(self) -> None:
         write_state(self.folder, self.state)

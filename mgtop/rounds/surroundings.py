@@ -7,6 +7,7 @@ the processor and on the GPU while frames came. A round that stands out says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -130,48 +131,60 @@ class SurroundingsLog:
         return inside[-1] - inside[0] if len(inside) > 1 else 0
 
 
-def differences(rounds: Sequence[Surroundings | None]) -> list[list[str]]:
+def differences(
+    rounds: Sequence[Surroundings | None], *, against_first: bool = False
+) -> list[list[str]]:
     """For each round, sentences on what else differs from the other ones.
 
     What must be the same is compared with what most rounds have (the earlier one, where two are
     even); load with the middle one. None, for a round that has not run, gets none.
+
+    Args:
+        rounds: in their order.
+        against_first: compare with the first one instead, which gets no sentences.
     """
     known = [found for found in rounds if found is not None]
-    usual = {name: _commonest([getattr(found, name) for found in known]) for name, _ in _SAME}
-    load = _middle([found.other_cores for found in known])
-    held = _middle([found.neighbours_mib for found in known])
-    stolen = _middle([found.stolen_share for found in known])
-    return [
-        [] if found is None else _stands_out(found, usual, load, held, stolen) for found in rounds
-    ]
+    basis = known[:1] if against_first else known
+    usual = _Usual(
+        same={name: _commonest([getattr(found, name) for found in basis]) for name, _ in _SAME},
+        cores=_middle([found.other_cores for found in basis]),
+        held=_middle([found.neighbours_mib for found in basis]),
+        stolen=_middle([found.stolen_share for found in basis]),
+        where="in the first" if against_first else "in the middle round",
+    )
+    return [[] if found is None else _stands_out(found, usual) for found in rounds]
 
 
-def _stands_out(
-    found: Surroundings,
-    usual: dict[str, str | None],
-    load: float | None,
-    held: float | None,
-    stolen: float | None,
-) -> list[str]:
+class _Usual(NamedTuple):
+    """What a round is compared with."""
+
+    same: dict[str, str | None]
+    cores: float | None
+    held: float | None
+    stolen: float | None
+    where: str
+
+
+def _stands_out(found: Surroundings, usual: _Usual) -> list[str]:
     notes = []
     for name, called in _SAME:
-        value, other = getattr(found, name), usual[name]
+        value, other = getattr(found, name), usual.same[name]
         if value is not None and other is not None and value != other:
             notes.append(f"{called} was {value}, not {other}")
     least = max(NOTABLE_CORES, NOTABLE_SHARE * (found.cores or 1))
-    if abs(_beyond(found.other_cores, load)) > least:
+    if abs(_beyond(found.other_cores, usual.cores)) > least:
         cores = f" of {found.cores}" if found.cores else ""
         notes.append(
             f"other programs used {found.other_cores:.1f}{cores} cores "
-            f"({load:.1f} in the middle round)"
+            f"({usual.cores:.1f} {usual.where})"
         )
-    if _beyond(found.stolen_share, stolen) > NOTABLE_STEAL:
+    if _beyond(found.stolen_share, usual.stolen) > NOTABLE_STEAL:
         notes.append(f"the machine's host took {100 * (found.stolen_share or 0):.0f} % of its time")
-    if abs(_beyond(found.neighbours_mib, held)) > NOTABLE_MIB:
+    if abs(_beyond(found.neighbours_mib, usual.held)) > NOTABLE_MIB:
         names = f" ({', '.join(found.neighbours[:3])})" if found.neighbours else ""
         notes.append(
             f"other programs{names} held {found.neighbours_mib:,.0f} MiB on the GPU "
-            f"({held:,.0f} in the middle round)"
+            f"({usual.held:,.0f} {usual.where})"
         )
     return notes
 
