@@ -140,7 +140,7 @@ class Span:
                         thread.cpu_ns, thread.run_delay_ns,
                     )  # fmt: skip
             out.put(message, t_ns, seq)
-            if pair is not None and request is not None:
+            if self._gpu and request is not None:
                 torch_watch.after_span(out, request, name, duration_ns, t_ns)
             if error is not None and request is not None and is_out_of_memory(error):
                 request.failed(error)

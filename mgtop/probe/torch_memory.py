@@ -60,7 +60,8 @@ def read(
         if other != device:
             _send(out, torch._C._cuda_memoryStats(other), other, request, emit, t_ns)
             calls += 1
-    _not_before_ns = t_ns + int(calls * _usual_ns / COST_SHARE)
+    if not at_once:  # what is due at emits stays due
+        _not_before_ns = t_ns + int(calls * _usual_ns / COST_SHARE)
     if t_ns >= _tell_ns.get(device, 0):
         _tell_ns[device] = t_ns + TELL_NS
         _tell(out, torch, device, t_ns)

@@ -34,6 +34,7 @@ _MOST_ERRORS = 3
 _usual_span_ns: Dict[int, float] = {}
 _MOST_NAMES = 64
 _LATE_NS = 5_000_000
+_span_not_before_ns = 0
 
 
 def look() -> None:
@@ -140,8 +141,12 @@ def end_pair(out: Outlet, token: Token) -> None:
 def after_span(out: Outlet, request: Request, name: int, duration_ns: int, t_ns: int) -> None:
     """Read the allocator's counters where a span took long: did it wait for memory?
 
-    Long: twice what spans of that name took lately, and 5 ms more.
+    Long: twice what spans of that name took lately, and 5 ms more. So the spans between two
+    readings tell where in a frame a counter stepped.
     """
+    global _span_not_before_ns
+    if _torch is None:
+        return
     usual_ns = _usual_span_ns.get(name)
     if usual_ns is None:
         if len(_usual_span_ns) < _MOST_NAMES:
@@ -152,12 +157,16 @@ def after_span(out: Outlet, request: Request, name: int, duration_ns: int, t_ns:
         return
     # A lasting change becomes usual in time.
     _usual_span_ns[name] = 1.05 * usual_ns + 1
+    if t_ns < _span_not_before_ns:
+        return
     try:
         if _ready():
             began_ns = monotonic_ns()
             device = _torch._C._cuda_getDevice()
             torch_memory.read(out, _torch, device, request.number, request.emits, t_ns, True)
-            out.cost_ns += monotonic_ns() - began_ns
+            took_ns = monotonic_ns() - began_ns
+            _span_not_before_ns = t_ns + int(took_ns / torch_memory.COST_SHARE)
+            out.cost_ns += took_ns
     except Exception:
         _failed()
 

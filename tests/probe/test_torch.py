@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from mgtop.wire.records import (
     FrameEmit,
     GpuWork,
     Hello,
+    Span,
     TorchAllocator,
     TorchMemory,
 )
@@ -83,6 +85,41 @@ class TestMemory:
             torch_memory.read(outlet.current, torch_watch.modules["torch"], 0, 1, n, n * 1_000_000)
         # 18 µs may be spent every 6 ms.
         assert [m.emit for m in probed.read(TorchMemory)] == list(range(0, 100, 6))
+        r.end()
+
+    def test_a_span_that_took_long_is_followed_by_a_reading(
+        self, probed: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(torch_watch, "_usual_span_ns", {})
+        monkeypatch.setattr(torch_watch, "_span_not_before_ns", 0)
+        r = probe.request()
+        for seconds in (0.001, 0.001, 0.02):
+            with r.span("forward"):
+                time.sleep(seconds)
+            with r.span("vae_decode"):
+                pass
+            r.frame()
+        read = probed.read(TorchMemory, FrameEmit, Span)
+        late = [i for i, event in enumerate(read) if isinstance(event, Span)][4]
+        after = read[late + 1]
+        assert isinstance(after, TorchMemory)
+        assert (after.request, after.emit, after.t_ns) == (r.number, 2, read[late].t_ns)
+        assert sum(isinstance(event, TorchMemory) for event in read) == 1 + 3 + 1
+        assert isinstance(read[-1], TorchMemory)
+        r.end()
+
+    def test_readings_after_spans_have_a_share_of_their_own(
+        self, probed: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(torch_memory, "COST_SHARE", 1e-9)
+        monkeypatch.setattr(torch_watch, "_usual_span_ns", {})
+        monkeypatch.setattr(torch_watch, "_span_not_before_ns", 0)
+        r = probe.request()
+        probed.read(TorchMemory)
+        for seconds in (0.001, 0.02, 0.04):
+            with r.span("forward"):
+                time.sleep(seconds)
+        assert len(probed.read(TorchMemory)) == 1
         r.end()
 
     def test_loading_done_is_read_whether_due_or_not(self, probed: Any, gpu: Gpu) -> None:
