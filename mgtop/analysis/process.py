@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from statistics import median
 
 import msgspec
@@ -122,6 +122,11 @@ class ProcessLog:
         """Longest span so far: how far back one that is open at a time can begin."""
         self._names: dict[int, str] = dict(enumerate(SPAN_NAMES))
         self._durations: dict[str, deque[int]] = {}
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """What the numbers in spans and queues mean."""
+        return self._names
 
     def name(self, record: Name) -> None:
         """Learn a name."""

@@ -6,12 +6,13 @@ band are one run, since each run costs a terminal some twenty bytes.
 """
 
 from mgtop.charts.axis import axis_row, steps, window_end
-from mgtop.charts.bars import ASCII, BLOCKS, Bars, Glyphs, Run, draw, text_row
+from mgtop.charts.bars import ASCII, BLOCKS, HALVES, Bars, Glyphs, Run, draw, text_row
 from mgtop.charts.scale import round_up
 
 __all__ = [
     "ASCII",
     "BLOCKS",
+    "HALVES",
     "Bars",
     "Glyphs",
     "Run",

@@ -32,6 +32,8 @@ class Glyphs:
 
 
 BLOCKS = Glyphs(" ▁▂▃▄▅▆▇█", "░", "▲", "┄", "│")
+HALVES = Glyphs(" ▄█", "░", "^", "-", "│")
+"""What the fonts of the Linux console have."""
 ASCII = Glyphs(" ..::||##", ":", "^", "-", "|")
 
 
@@ -61,6 +63,8 @@ class Bars:
     flagged: Collection[int] = field(default_factory=frozenset)
     marked: Collection[int] = field(default_factory=frozenset)
     show_flagged: bool = False
+    show_zero: bool = False
+    """A lowest value of zero is what matters: its column has a bar in the band ``tail``."""
 
 
 def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
@@ -70,7 +74,9 @@ def draw(bars: Bars, height: int, glyphs: Glyphs = BLOCKS) -> list[list[Run]]:
         for row in range(height)
     )
     target = _target_row(bars, height)
-    columns = _columns(_Shape(height, bars.top, over, target, bars.show_flagged, glyphs))
+    columns = _columns(
+        _Shape(height, bars.top, over, target, bars.show_flagged, bars.show_zero, glyphs)
+    )
     marks = [0] * len(bars.high)
     for bit, at in ((LATE, bars.late), (MARKED, bars.marked), (FLAGGED, bars.flagged)):
         for column in at:
@@ -97,6 +103,7 @@ class _Shape(NamedTuple):
     """By row: whether bars there have the band ``over``."""
     target_row: int | None
     show_flagged: bool
+    show_zero: bool
     glyphs: Glyphs
 
 
@@ -136,6 +143,8 @@ def _column(shape: _Shape, value: float | None, part: float | None, marks: int) 
     steps = len(glyphs.fill) - 1
     level = _level(value, shape.top, height * steps)
     filled = min(_level(part, shape.top, height * steps), level)
+    if shape.show_zero and part is not None and part <= 0:
+        level, filled, marks = max(1, level), 1, marks | LATE
     cells: list[Cell] = []
     for row in range(height):
         base = (height - 1 - row) * steps

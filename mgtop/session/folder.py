@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
 import shlex
@@ -90,18 +91,26 @@ def create(name: str, varied: Mapping[str, object], out: Path | None, now_wall_n
             return _take(out)
         root = sessions_root()
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        base = folder_name(name, varied, now_wall_ns)
-        for number in range(1, 1000):
-            folder = root / (base if number == 1 else f"{base}-{number}")
-            try:
-                folder.mkdir(mode=0o700)
-            except FileExistsError:
-                continue
-            return folder
+        return make_numbered(root, folder_name(name, varied, now_wall_ns))
     except OSError as error:
         where = error.filename or out or sessions_root()
         raise SessionWriteError(f"cannot make {where}: {error.strerror}") from None
-    raise SessionWriteError(f"cannot find a free name for {root / base}")
+
+
+def make_numbered(parent: Path, base: str) -> Path:
+    """Make a folder, mode 0700, of that name, with a number after it where the name is taken.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for number in range(1, 1000):
+        folder = parent / (base if number == 1 else f"{base}-{number}")
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(errno.EEXIST, "no free name", str(parent / base))
 
 
 def _take(out: Path) -> Path:

@@ -33,6 +33,7 @@ class LogReader:
         most_bytes: how much one :meth:`poll` reads (more only for a chunk that is larger), so
             that opening a long log stays responsive.
         from_end: begin that many bytes before the end (in the middle of a chunk, as may be).
+        begin_at: begin at that byte, as told by another reader's ``offset``.
 
     Attributes:
         malformed_chunks: damaged places skipped so far.
@@ -44,7 +45,11 @@ class LogReader:
     """
 
     def __init__(
-        self, folder: Path, most_bytes: int = READ_BYTES, from_end: int | None = None
+        self,
+        folder: Path,
+        most_bytes: int = READ_BYTES,
+        from_end: int | None = None,
+        begin_at: int = 0,
     ) -> None:
         self.path = folder / LOG_NAME
         self.unknown_records = 0
@@ -53,13 +58,18 @@ class LogReader:
         self.replaced = False
         self.error: str | None = None
         self._most_bytes = max(most_bytes, HEADER.size)
-        self._offset = 0
+        self._offset = begin_at
         self._file: tuple[int, int] | None = None
         self._cutter = Cutter()
         self._undecodable = 0
         if from_end is not None:
             with contextlib.suppress(OSError):
                 self._offset = max(0, self.path.stat().st_size - from_end)
+
+    @property
+    def offset(self) -> int:
+        """The first byte that was not read yet; a chunk begins there, or damage."""
+        return self._offset
 
     @property
     def malformed_chunks(self) -> int:

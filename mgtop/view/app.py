@@ -1,27 +1,44 @@
-"""The Textual app: one live screen, its dialogs, and what leaving means."""
+"""The Textual app: the screens of one session, the tick that draws them, and what leaving means."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.theme import BUILTIN_THEMES
 
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import CannotStop, NotLive, request_stop
+from mgtop.view.bindings import PLACES
 from mgtop.view.celldiff import Repainting, driver_class
 from mgtop.view.feed import Feed
+from mgtop.view.glyphs import look
 from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
+from mgtop.view.pace import Pace
+from mgtop.view.palette import Commands
 from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
 from mgtop.view.screens.live import LiveScreen
+from mgtop.view.screens.session_screen import SessionScreen
+from mgtop.view.screens.signal_dialog import SignalDialog
+from mgtop.view.signalling import CannotSignal, Receiver, send
 from mgtop.view.snapshot import save
-from mgtop.view.themes import ANSI, DEFAULT, load_all
+from mgtop.view.themes import ANSI, DEFAULT, load_all, load_users
+from mgtop.view.timeline import Timeline
+from mgtop.view.viewing import Viewing
 
 DEFAULT_FPS = 4.0
+CATCH_UP_S = 0.02
+IDLE_S = 1.0
+"""How often to look for news where nothing can have changed on the screen."""
 
 
 class MgtopApp(App[Leaving]):
@@ -36,7 +53,9 @@ class MgtopApp(App[Leaving]):
 
     TITLE = "mgtop"
     CSS_PATH = "styles/app.tcss"
-    ENABLE_COMMAND_PALETTE = False
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
+    COMMAND_PALETTE_BINDING = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", priority=True, show=False),
     ]
@@ -49,6 +68,8 @@ class MgtopApp(App[Leaving]):
         feed: Feed | None = None,
     ) -> None:
         self._own_themes = load_all()  # Textual asks for their colours at once
+        users, self._theme_troubles = load_users({theme.name for theme in self._own_themes})
+        self._own_themes += users
         # Without colours Textual draws in true-colour greys, unless colours are the terminal's.
         super().__init__(
             driver_class=driver_class(), ansi_color=True if os.environ.get("NO_COLOR") else None
@@ -56,8 +77,11 @@ class MgtopApp(App[Leaving]):
         self.folder = folder
         self.readonly = readonly
         self.feed = feed or Feed(folder)
-        ascii_only = bool(os.environ.get("MGTOP_ASCII"))
-        self.live = LiveScreen(self.feed, fps, readonly, ascii_only)
+        glyphs, self.plain = look(os.environ)
+        self.viewing = Viewing(self.feed, Timeline(self.feed), Pace(fps), readonly, glyphs)
+        self.live = LiveScreen(self.viewing)
+        self._screens: dict[str, SessionScreen] = {"live": self.live}
+        self._due = self._draw_at = 0.0
         self._interrupted = False
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -65,28 +89,90 @@ class MgtopApp(App[Leaving]):
         default = next(theme for theme in self._own_themes if theme.name == DEFAULT)
         return {**BUILTIN_THEMES["ansi-dark"].variables, **default.variables}
 
+    @property
+    def theme_names(self) -> list[str]:
+        """Those that come with mgtop, and the user's own."""
+        return [theme.name for theme in self._own_themes]
+
     def on_mount(self) -> None:
-        """Open the live screen."""
+        """Open the live screen, and begin to tick."""
         for theme in self._own_themes:
             self.register_theme(theme)
         plain = bool(os.environ.get("NO_COLOR")) or self.console.color_system == "standard"
         wanted = os.environ.get("MGTOP_THEME") or (ANSI if plain else DEFAULT)
+        troubles = list(self._theme_troubles)
         if wanted not in self.available_themes:
-            own = ", ".join(theme.name for theme in self._own_themes)
-            said = f"no theme {wanted!r}; there are {own}"
-            self.call_after_refresh(self.live.say, said)  # once the screen is there
+            troubles.insert(0, f"no theme {wanted!r}; there are {', '.join(self.theme_names)}")
             wanted = ANSI if plain else DEFAULT
         self.theme = wanted
+        if troubles:
+            self.call_after_refresh(self.say, troubles[0])  # once the screen is there
         leave_on_hangup(self.exit)
         self.set_interval(1.0, self._leave_if_gone)
         self.push_screen(self.live)
+        self._due = time.monotonic()
+        self.call_after_refresh(self._tick)
 
     def _leave_if_gone(self) -> None:
         if terminal_is_gone():
             let_the_terminal_go()
             self.exit()
 
-    # ------------------------------------------------------------------------------- keys
+    # ------------------------------------------------------------------------------ ticks
+
+    @property
+    def shown(self) -> SessionScreen:
+        """The screen of the session that is in front, dialogs apart."""
+        found = (s for s in reversed(self.screen_stack) if isinstance(s, SessionScreen))
+        return next(found, self.live)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        interval = self.viewing.pace.ticked(now, self._due)
+        self.feed.poll()
+        if not self.feed.caught_up:
+            # A long log is being read: draw as often as always, and let keys have their turn.
+            if now >= self._draw_at:
+                self._draw_at = now + interval
+                self.shown.draw()
+            interval = CATCH_UP_S
+        else:
+            self.shown.draw_if_new()
+            if self.viewing.timeline.still:
+                interval = max(interval, IDLE_S)
+        self._due = time.monotonic() + interval
+        self.set_timer(interval, self._tick)
+
+    def say(self, message: str) -> None:
+        """Show a message for some seconds, on whatever screen there is."""
+        self.shown.say(message)
+
+    # ---------------------------------------------------------------------------- screens
+
+    def _screen_of(self, name: str) -> SessionScreen:
+        screen = self._screens.get(name)
+        if screen is None:
+            from mgtop.view.screens.places import make
+
+            screen = self._screens[name] = make(name, self.viewing)
+            self.install_screen(screen, name)
+        return screen
+
+    async def action_show(self, name: str) -> None:
+        """Put a screen in front; there is one of each."""
+        screen = self._screen_of(name)
+        if screen is self.shown:
+            return
+        if self.shown is not self.live:
+            await self.pop_screen()
+        if screen is not self.live:
+            await self.push_screen(screen)
+
+    async def action_turn(self, by: int) -> None:
+        """The next screen, or the one before."""
+        names = [place.name for place in PLACES]
+        at = names.index(self.shown.PLACE)
+        await self.action_show(names[(at + by) % len(names)])
 
     def action_redraw(self) -> None:
         """Draw everything anew, after something else wrote on the terminal."""
@@ -98,7 +184,20 @@ class MgtopApp(App[Leaving]):
 
     def action_help(self) -> None:
         """All keys."""
-        self.push_screen(Help())
+        self.push_screen(Help(self.shown.KEYS, self.shown.help_text()))
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        names = self.theme_names
+        at = names.index(self.theme) if self.theme in names else -1
+        self.action_use_theme(names[(at + 1) % len(names)])
+
+    def action_use_theme(self, name: str) -> None:
+        """A theme by its name."""
+        self.theme = name
+        self.say(f"theme {name}")
+
+    # ---------------------------------------------------------------------------- leaving
 
     def action_leave(self) -> None:
         """Leave; while the session is live, ask what becomes of it."""
@@ -115,7 +214,7 @@ class MgtopApp(App[Leaving]):
                 with contextlib.suppress(NotLive):  # it has ended meanwhile
                     request_stop(self.folder, target=choice == "stop_target")
             except CannotStop as error:
-                self.live.say(str(error))
+                self.say(str(error))
                 return
         self.exit(choice)
 
@@ -126,10 +225,12 @@ class MgtopApp(App[Leaving]):
             return
         self._interrupted = True
         self.set_timer(3.0, self._forget_interrupt)
-        self.live.say("Ctrl-C again leaves this view; the target goes on")
+        self.say("Ctrl-C again leaves this view; the target goes on")
 
     def _forget_interrupt(self) -> None:
         self._interrupted = False
+
+    # --------------------------------------------------------------------------- writing
 
     def action_mark(self) -> None:
         """Mark this moment."""
@@ -144,27 +245,50 @@ class MgtopApp(App[Leaving]):
         if text is None:
             return
         if self.readonly:
-            self.live.say("read-only: no marks")
+            self.say("read-only: no marks")
             return
         try:
             append_mark(self.folder, self.feed.now_ns() if t_ns is None else t_ns, text or "mark")
         except OSError as error:
-            self.live.say(f"the mark cannot be written: {error.strerror}")
+            self.say(f"the mark cannot be written: {error.strerror}")
             return
-        self.live.say("marked")
+        self.say("marked")
 
     def action_snapshot(self) -> None:
         """Save the picture, the figures and the last records."""
         if self.readonly:
-            self.live.say("read-only: no snapshots")
+            self.say("read-only: no snapshots")
             return
         try:
             summary = self.feed.model.summary()
             target = save(self.folder, self.export_screenshot(), summary, self.feed.recent())
         except OSError as error:
-            self.live.say(f"the snapshot cannot be written: {error.strerror}")
+            self.say(f"the snapshot cannot be written: {error.strerror}")
             return
-        self.live.say(f"saved snapshots/{target.name}")
+        self.say(f"saved snapshots/{target.name}")
+
+    def action_signal(self) -> None:
+        """Send a signal to the chosen process, or to the target itself; ask first."""
+        if self.readonly:
+            self.say("read-only: no signals")
+            return
+        receiver = self.shown.receiver()
+        if receiver is None:
+            self.say("no process of the target runs on this machine")
+            return
+        self.push_screen(SignalDialog(receiver), partial(self._signal, receiver))
+
+    def _signal(self, receiver: Receiver, number: signal.Signals | None) -> None:
+        if number is None:
+            return
+        try:
+            send(receiver, number)
+        except CannotSignal as error:
+            self.say(str(error))
+            return
+        self.say(f"{number.name.removeprefix('SIG')} sent to process {receiver.pid}")
+
+    # ------------------------------------------------------------------------------ times
 
     def action_go(self) -> None:
         """Go to a time of the session."""
@@ -175,16 +299,13 @@ class MgtopApp(App[Leaving]):
             return
         t_ns = parse_time(text)
         if t_ns is None:
-            self.live.say(f"{text!r} is not a time")
+            self.say(f"{text!r} is not a time")
             return
-        self.live.go_to(self.feed.model.about.start_ns + t_ns)
+        self.shown.go_to(self.feed.model.about.start_ns + t_ns)
 
-    def action_theme(self) -> None:
-        """The next theme."""
-        names = [theme.name for theme in self._own_themes]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        self.live.say(f"theme {self.theme}")
+    def get_system_commands(self, screen: object) -> Iterable[object]:  # type: ignore[override]
+        """None of Textual's own: mgtop's keys are its commands."""
+        return ()
 
 
 def run_view(folder: Path, fps: float | None = None, readonly: bool = False) -> Leaving:

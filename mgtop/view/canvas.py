@@ -37,11 +37,17 @@ BANDS = (
     "axis",
     "selected",
     "key",
+    "label",
 )
 
 
 class Canvas(Widget, can_focus=True):
-    """Shows the rows that it was given last."""
+    """Shows the rows that it was given last.
+
+    Args:
+        plain: characters to show in place of others (of ``str.translate``), for terminals
+            whose fonts lack them.
+    """
 
     COMPONENT_CLASSES = {f"canvas--{band.replace('_', '-')}" for band in BANDS}  # noqa: RUF012  # Textual's
 
@@ -69,10 +75,12 @@ class Canvas(Widget, can_focus=True):
     Canvas .canvas--axis { color: $band-dim; }
     Canvas .canvas--selected { color: $band-selected; text-style: bold reverse; }
     Canvas .canvas--key { color: $band-dim; }
+    Canvas .canvas--label { color: $band-title; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
-        super().__init__(id=id)
+    def __init__(self, plain: dict[int, str] | None = None) -> None:
+        super().__init__()
+        self._plain = plain
         self._rows: list[list[Run]] = []
         self._strips: dict[int, Strip] = {}
         """Rows as Textual wants them, for :attr:`_strips_width`."""
@@ -103,7 +111,7 @@ class Canvas(Widget, can_focus=True):
 
     def text(self) -> str:
         """What is shown, without colours."""
-        return "\n".join("".join(run.text for run in row) for row in self._rows)
+        return "\n".join("".join(self._text(run) for run in row) for row in self._rows)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The rows of a region.
@@ -128,10 +136,13 @@ class Canvas(Widget, can_focus=True):
         strip = self._strips.get(y)
         if strip is None:
             row = self._rows[y] if y < len(self._rows) else []
-            segments = [Segment(run.text, self._style(run.band)) for run in row]
+            segments = [Segment(self._text(run), self._style(run.band)) for run in row]
             strip = Strip(segments).adjust_cell_length(width, self._style("empty"))
             self._strips[y] = strip
         return strip
+
+    def _text(self, run: Run) -> str:
+        return run.text if self._plain is None else run.text.translate(self._plain)
 
     def _style(self, band: str) -> Style:
         style = self._styles.get(band)

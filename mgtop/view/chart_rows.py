@@ -29,13 +29,32 @@ def chart_rows(
     width = window.width
     rows: Rows = [_flag_row(view, window, selected)]
     for chart, title, height in zip(charts, titles, heights, strict=True):
-        rows.append(title)
+        if chart.titled:
+            rows.append(title)
         if height and chart.bars is not None:
-            rows += draw(chart.bars, height, glyphs)
+            drawn = draw(chart.bars, height, glyphs)
+            rows += drawn if chart.titled else [_labelled(drawn[0], chart.title), *drawn[1:]]
+        elif height and not chart.titled:
+            rows.append(text_row(width, (0, fit(chart.title, width), "dim")))
         elif height:
             rows += [text_row(width) for _ in range(height)]
     rows.append(axis_row(width, window.begin_ns, window.step_ns, view.start_ns))
     return rows
+
+
+def _labelled(row: list[Run], label: str) -> list[Run]:
+    """A row of bars with a label on its oldest columns."""
+    text = f" {label} "
+    width = sum(len(run.text) for run in row)
+    text = text if len(text) <= width else fit(text, width)
+    runs, left = [Run(text, "label")], len(text)
+    for run in row:
+        if left >= len(run.text):
+            left -= len(run.text)
+            continue
+        runs.append(Run(run.text[left:], run.band))
+        left = 0
+    return runs
 
 
 def flags_of(view: LiveView, window: Window) -> dict[int, TailMark]:

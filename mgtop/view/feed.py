@@ -11,11 +11,16 @@ from mgtop.session.lock import is_live
 from mgtop.session.marks import MarksReader
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME
-from mgtop.wire.records import AnyRecord, SessionEnd
+from mgtop.view.log_places import LogPlaces
+from mgtop.view.output_index import OutputIndex
+from mgtop.wire.records import AnyRecord, OutputAt, OutputLine, SessionEnd
 
 RECENT_NS = 30_000_000_000
 RECENT_BYTES, MOST_BYTES = 1 << 20, 64 << 20
 """How much of the log's end is read for :meth:`Feed.recent`: at first, and at most."""
+LATE_NS = 2_000_000_000
+"""An event is in the log so long after it happened, at the latest."""
+_OUTPUT = (OutputAt, OutputLine)
 LIVE_EVERY_NS = 1_000_000_000
 READ_BYTES = 64 << 10
 """At a time, so that keys have their turn while a long log is read: some 25 ms of work."""
@@ -28,6 +33,7 @@ class Feed:
         model: of all that was read.
         caught_up: the end of the log was reached.
         records: how many were read so far.
+        output: when the target's output was written.
     """
 
     def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -35,6 +41,8 @@ class Feed:
         self.model = Model()
         self.caught_up = False
         self.records = 0
+        self.output = OutputIndex()
+        self._places = LogPlaces()
         self._clock = clock
         self._reader = LogReader(folder, READ_BYTES)
         self._marks = MarksReader(folder)
@@ -66,6 +74,9 @@ class Feed:
             records = self._reader.poll()
             for record in records:
                 self.model.feed(record)
+                if type(record) in _OUTPUT:
+                    self.output.take(record)
+            self._places.passed(self._reader.offset, self.model.about.last_ns)
             if not self._ended:
                 self._ended = any(isinstance(record, SessionEnd) for record in records)
             count += len(records)
@@ -98,6 +109,20 @@ class Feed:
             if len(recent) < len(records) or size >= MOST_BYTES or self._is_whole(size):
                 return recent
             size *= 4
+
+    def between(self, begin_ns: int, end_ns: int) -> list[AnyRecord]:
+        """The records of a piece of time, read from the log once more.
+
+        Events that arrived more than :data:`LATE_NS` after their time are left out.
+        """
+        first, last = self._places.around(begin_ns - LATE_NS, end_ns + LATE_NS)
+        reader = LogReader(self.folder, begin_at=first)
+        records: list[AnyRecord] = []
+        while True:
+            records += [r for r in reader.poll() if begin_ns <= r.t_ns <= end_ns]
+            read = reader.offset - first
+            if reader.at_end or (last is not None and reader.offset >= last) or read > MOST_BYTES:
+                return records
 
     def _is_whole(self, size: int) -> bool:
         """Whether the log is not longer than that."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mgtop.view.panels import Want
+
 SMALLEST_WIDTH, SMALLEST_HEIGHT = 40, 10
 """Below this only the essentials are shown."""
 
@@ -16,6 +18,7 @@ class Layout:
     Attributes:
         header: lines above the charts (1–4).
         charts: rows of each chart below its title; 0: the title alone.
+        titles: lines of titles, of all charts together.
         readouts: lines of figures.
         tails: lines of the list of late frames.
         detail: lines about the selected one.
@@ -23,6 +26,7 @@ class Layout:
 
     header: int
     charts: tuple[int, ...]
+    titles: int
     readouts: int
     tails: int
     detail: int
@@ -30,32 +34,35 @@ class Layout:
     @property
     def rows(self) -> int:
         """All rows together: with flags, titles, axis, the heading of the list, and keys."""
-        fixed = 1 + len(self.charts) + 1 + 1 + 1
+        fixed = 1 + self.titles + 1 + 1 + 1
         return self.header + sum(self.charts) + self.readouts + self.tails + self.detail + fixed
 
 
-def lay_out(height: int, filled: Sequence[bool], selected: bool = False) -> Layout:
-    """Share ``height`` rows out to the charts that have something to show (``filled``).
+def lay_out(height: int, wants: Sequence[Want], selected: bool = False) -> Layout:
+    """Share ``height`` rows out to the charts by what they want.
 
-    The first chart is the most important one and gets twice the rows of the others. Evidence
-    of a ``selected`` late frame is always shown; on a small screen, the list and the header
-    give their rows for it, and the charts stay as they are.
+    Evidence of a ``selected`` late frame is always shown; on a small screen, the list and the
+    header give their rows for it, and the charts stay as they are. Lanes, which have no title,
+    stay as long as anything does.
     """
-    charts = [1 if shown else 0 for shown in filled]
+    charts = [1 if want.weight else 0 for want in wants]
+    titles = sum(want.titled for want in wants)
     header, readouts, tails, detail = (4, 2, 2, 0) if height >= 22 else (2, 1, 1, 0)
 
     def left() -> int:
-        return height - Layout(header, tuple(charts), readouts, tails, detail).rows
+        return height - Layout(header, tuple(charts), titles, readouts, tails, detail).rows
 
     if left() < 0:
-        header = min(header, 2)
+        header = min(header, 3 if height >= 22 else 2)
     if selected and height < 30:
         header, tails, detail = (3, 1, 2) if header == 4 else (header, 0, 1)
     for number in reversed(range(len(charts))):
-        if left() < 0:
+        if left() < 0 and wants[number].titled:
             charts[number] = 0
-    weights = [2 if n == 0 else 1 for n in range(len(charts))]
-    order = [n for n, weight in enumerate(weights) for _ in range(weight) if charts[n]]
+    if left() < 0:
+        header = min(header, 2)
+    order = [n for n, want in enumerate(wants) for _ in range(want.weight) if charts[n]]
+    order = [n for n in order if wants[n].titled]
     if height >= 30 and left() >= 8:
         detail = 3
         tails += 2
@@ -68,4 +75,4 @@ def lay_out(height: int, filled: Sequence[bool], selected: bool = False) -> Layo
                 charts[number] += 1
         if left() > 0 and height >= 30:
             tails += 1
-    return Layout(header, tuple(charts), readouts, tails, detail)
+    return Layout(header, tuple(charts), titles, readouts, tails, detail)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mgtop.analysis.live import LiveView, Series
 from mgtop.charts import Bars, round_up
@@ -16,6 +17,15 @@ NEAR_FULL = 0.95
 CPU_TOPS = (25.0, 50.0, 100.0)
 
 
+class Want(NamedTuple):
+    """What rows a chart wants."""
+
+    weight: int
+    """Its share of the rows that are left; 0: nothing is to be drawn."""
+    titled: bool = True
+    """It has a line of its own for its title, else this stands on its first bars."""
+
+
 @dataclass(frozen=True)
 class Chart:
     """One chart: what its title says and what its bars are."""
@@ -25,6 +35,13 @@ class Chart:
     bars: Bars | None
     """None: there is nothing to draw, and the figures say why."""
     stale: bool = False
+    weight: int = 1
+    titled: bool = True
+
+    @property
+    def want(self) -> Want:
+        """What rows it wants."""
+        return Want(self.weight if self.bars is not None or not self.titled else 0, self.titled)
 
 
 def charts_of(
@@ -33,14 +50,23 @@ def charts_of(
     flagged: Collection[int] = frozenset(),
     marked: Collection[int] = frozenset(),
     late: Collection[int] = frozenset(),
+    cursor: int | None = None,
+    lanes: Sequence[Chart] = (),
+    gpus: Sequence[Chart] = (),
+    shared: str = "",
 ) -> list[Chart]:
-    """Inter-frame interval, GPU memory, GPU and CPU utilisation, in ``width`` columns each.
+    """Interval, slack, GPU memory, GPU and CPU utilisation, in ``width`` columns each.
 
     ``flagged`` and ``marked`` are columns with a line through all charts; ``late`` those in
-    which a late frame was waited for.
+    which a late frame was waited for; ``cursor`` the column whose values are told. ``lanes``
+    stand under the intervals, ``gpus`` under those of the target's first GPU; ``shared`` names
+    who else is on that one.
     """
-    charts = []
-    for chart in (_interval(view, late), _memory(view), _gpu(view), _cpu(view)):
+    marked = marked if cursor is None else frozenset((*marked, cursor))
+    charts: list[Chart] = []
+    slack = _slack(view)
+    first = [_interval(view, late), *lanes, *([slack] if slack is not None else [])]
+    for chart in (*first, _memory(view, shared), _gpu(view), *gpus, _cpu(view)):
         if chart.bars is None:
             charts.append(chart)
             continue
@@ -75,7 +101,20 @@ def _interval(view: LiveView, late: Collection[int]) -> Chart:
         figures.append(f"target {ms(target)} ┄")
     figures.append(f"every emit ({count} frames)" if count and count > 1 else "every emit")
     bars = Bars(series.high, top=top, target=target, limit=target, late=late, show_flagged=True)
-    return Chart(title, figures, bars)
+    return Chart(title, figures, bars, weight=2)
+
+
+def _slack(view: LiveView) -> Chart | None:
+    """Video ahead of the viewer: the lowest of a column matters. None: no rate of play is known."""
+    series = view.series.get("slack")
+    if series is None or series.last is None:
+        return None
+    highest = max((value for value in series.high if value is not None), default=0.0)
+    top = round_up(max(highest, LEAST_TOP_MS))
+    lowest = min((value for value in series.low if value is not None), default=None)
+    figures = [f"0–{ms(top)}", f"lowest {ms(lowest)}", "█ lowest ░ highest, ▁ stood still"]
+    bars = Bars(series.high, top=top, part=series.low, show_zero=True)
+    return Chart("slack ms", figures, bars)
 
 
 def _commonest_count(view: LiveView) -> int | None:
@@ -85,8 +124,8 @@ def _commonest_count(view: LiveView) -> int | None:
     return int(max(sizes, key=lambda size: (sizes[size].count, int(size))))
 
 
-def _memory(view: LiveView) -> Chart:
-    gpu = _own_gpu(view)
+def _memory(view: LiveView, shared: str) -> Chart:
+    gpu = own_gpu(view)
     device = view.series.get(f"vram:{gpu}")
     process = view.series.get(f"vram_process:{gpu}")
     title = f"GPU memory {gpu}" if _several(view) else "GPU memory"
@@ -101,13 +140,15 @@ def _memory(view: LiveView) -> Chart:
     limit = device.limit
     of = f" of {gib(limit)}" if limit else unit_of(top)
     figures = [mine, f"░ device {in_unit_of(top, device.last)}{of}"]
+    if shared:
+        figures.append(f"shared with {shared}")
     bars = Bars(device.high, top=top, part=part, limit=None if limit is None else NEAR_FULL * limit)
     return _sampled(title, figures, bars, device)
 
 
 def _gpu(view: LiveView) -> Chart:
     """Here low matters: the bar ends at the lowest of a column, its shadow at the highest."""
-    gpu = _own_gpu(view)
+    gpu = own_gpu(view)
     series = view.series.get(f"gpu:{gpu}")
     title = f"GPU {gpu} %" if _several(view) else "GPU %"
     if series is None or series.last is None:
@@ -136,7 +177,7 @@ def _cpu(view: LiveView) -> Chart:
     return _sampled(title, figures, Bars(system.high, top=top, part=part), system)
 
 
-def _own_gpu(view: LiveView) -> int:
+def own_gpu(view: LiveView) -> int:
     """The GPU that the target uses; the first one, where that is not known."""
     keys = [key for key in view.series if key.startswith("vram_process:")]
     for key in keys:

@@ -10,6 +10,7 @@ import msgspec
 
 from mgtop.analysis.summary import Summary
 from mgtop.report.json import render
+from mgtop.session.folder import make_numbered
 from mgtop.wire.records import AnyRecord
 
 
@@ -21,7 +22,9 @@ def save(folder: Path, svg: str, summary: Summary, records: Iterable[AnyRecord])
     Raises:
         OSError: it cannot be written.
     """
-    target = _new_folder(folder / "snapshots")
+    parent = folder / "snapshots"
+    parent.mkdir(mode=0o700, exist_ok=True)
+    target = make_numbered(parent, time.strftime("%Y%m%d-%H%M%S"))
     (target / "screen.svg").write_text(svg, encoding="utf-8")
     (target / "summary.json").write_text(render(summary) + "\n", encoding="utf-8")
     with (target / "records.jsonl").open("wb") as file:
@@ -29,16 +32,3 @@ def save(folder: Path, svg: str, summary: Summary, records: Iterable[AnyRecord])
             fields = {name: getattr(record, name) for name in record.__struct_fields__}
             file.write(msgspec.json.encode({"kind": type(record).__name__, **fields}) + b"\n")
     return target
-
-
-def _new_folder(parent: Path) -> Path:
-    parent.mkdir(mode=0o700, exist_ok=True)
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    for number in range(1, 1000):
-        folder = parent / (stamp if number == 1 else f"{stamp}-{number}")
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        return folder
-    raise FileExistsError(f"no free name in {parent}")

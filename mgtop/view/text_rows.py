@@ -14,6 +14,7 @@ from mgtop.analysis.summary import Tail
 from mgtop.analysis.verdict import MORE_SPANS
 from mgtop.charts import Run, text_row
 from mgtop.charts.axis import clock
+from mgtop.view.bindings import PLACES
 from mgtop.view.figures import age, age_if_late, clean, fit, ms, number
 
 Rows = list[list[Run]]
@@ -51,6 +52,10 @@ class Status:
     recorder_lost: bool = False
     message: str = ""
     """Something just done, as "marked": it takes the place of the keys for a while."""
+    head_ns: int | None = None
+    """Where playing a recorded session stands, since its start; None: all of it is shown."""
+    playing: bool = False
+    speed: float = 1.0
 
 
 def header_rows(view: LiveView, width: int, height: int) -> Rows:
@@ -74,6 +79,9 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     if status.paused:
         goes_on = "recording goes on" if status.recording else "no longer recorded"
         pieces.append((f"  ❚❚ PAUSED ({goes_on})", "warn"))
+    elif status.head_ns is not None:
+        sign = "▶" if status.playing else "❚❚"
+        pieces.append((f"  {sign} {clock(status.head_ns)} ×{status.speed:g}", "warn"))
     elif status.recorder_lost:
         pieces.append(("  ✖ RECORDER GONE, the target may go on", "bad"))
     elif status.recording and view.state != "ended":
@@ -94,6 +102,29 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     if status.pace:
         pieces.append((f"  {status.pace}", "warn"))
     return line(width, pieces)
+
+
+def places_row(current: str, width: int, aside: str = "") -> list[Run]:
+    """The screens with their digits; the one that is shown stands out. ``aside``: at the right."""
+    pieces: list[Piece] = []
+    for digit, place in enumerate(PLACES, 1):
+        band = "selected" if place.name == current else "dim"
+        pieces += [(" ", "dim"), (f" {digit} {place.title} ", band)]
+    left = width - sum(cell_len(text) for text, _ in pieces) - cell_len(aside) - 1
+    if aside and left > 0:
+        pieces += [(" " * left, "dim"), (aside, "dim")]
+    return line(width, pieces)
+
+
+def place_at(x: int) -> str | None:
+    """The screen whose name stands in that column of :func:`places_row`."""
+    at = 0
+    for digit, place in enumerate(PLACES, 1):
+        end = at + 1 + len(f" {digit} {place.title} ")
+        if at < x < end:
+            return place.name
+        at = end
+    return None
 
 
 def _ending(view: LiveView) -> Piece:
@@ -266,7 +297,7 @@ def cause_text(tail: Tail) -> str:
 def detail_rows(selected: TailMark | None, width: int, height: int) -> Rows:
     """Evidence of the selected late frame: what was there, what not, what could not be told."""
     if selected is None:
-        hint = " n and N go through the late frames and show their evidence"
+        hint = " n and N go through the late frames, Enter tells all about one"
         rows = [line(width, [(hint, "dim")])]
         return (rows + [text_row(width)] * height)[:height]
     tail = selected.tail

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_config_path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -59,6 +61,31 @@ def load_all() -> list[Theme]:
     if not files:
         raise ThemeError("mgtop's themes are missing: the installation is damaged, reinstall mgtop")
     return [load(path) for path in files]
+
+
+def users_folder() -> Path:
+    """Where a user's own themes are; need not exist."""
+    return user_config_path("mgtop", appauthor=False) / "themes"
+
+
+def load_users(taken: Collection[str], folder: Path | None = None) -> tuple[list[Theme], list[str]]:
+    """A user's own themes, and what is wrong with those that cannot be used.
+
+    One of a ``taken`` name is not used either.
+    """
+    themes: list[Theme] = []
+    troubles: list[str] = []
+    for path in sorted((folder or users_folder()).glob("*.toml")):
+        try:
+            theme = load(path)
+        except ThemeError as error:
+            troubles.append(str(error))
+            continue
+        if theme.name in {*taken, *(known.name for known in themes)}:
+            troubles.append(f"{path}: there is another theme called {theme.name}")
+            continue
+        themes.append(theme)
+    return themes, troubles
 
 
 def load(path: Path) -> Theme:

@@ -23,7 +23,7 @@ from mgtop.analysis.summary import (
 from mgtop.charts import BLOCKS, Run
 from mgtop.view.chart_rows import chart_rows, flags_of, title_row
 from mgtop.view.layout import lay_out
-from mgtop.view.panels import charts_of
+from mgtop.view.panels import Want, charts_of
 from mgtop.view.text_rows import (
     Status,
     detail_rows,
@@ -56,7 +56,7 @@ def header(view: Any, status: Status = RECORDING, width: int = 100) -> str:
 def rows_of(view: Any, flagged: frozenset[int] = frozenset(), width: int = 120) -> list[list[Run]]:
     drawn = charts_of(view, width, flagged)
     titles = [title_row(chart, width) for chart in drawn]
-    return chart_rows(view, WINDOW, drawn, titles, [3, 2, 2, 2], BLOCKS, None)
+    return chart_rows(view, WINDOW, drawn, titles, [3, 2, 2, 2, 2], BLOCKS, None)
 
 
 def charts(view: Any, width: int = 120) -> list[str]:
@@ -228,7 +228,7 @@ def test_late_frames_stand_in_one_line_through_all_charts() -> None:
 def test_nothing_is_drawn_where_no_time_has_been_yet() -> None:
     early = live_view(end_ns=START + 30 * S, columns=60)
     rows = text(rows_of(early))
-    bars = [row[61:] for row in rows[1:-1] if not row.startswith((" i", " G", " C"))]
+    bars = [row[61:] for row in rows[1:-1] if not row.startswith((" i", " s", " G", " C"))]
     assert set("".join(bars)) <= {" ", "┄"}
 
 
@@ -291,19 +291,36 @@ def test_evidence_tells_absent_from_not_resolved() -> None:
 # -------------------------------------------------------------------------------- layout
 
 
-@given(st.integers(10, 100), st.lists(st.booleans(), min_size=4, max_size=4), st.booleans())
-def test_the_rows_add_up(height: int, filled: list[bool], selected: bool) -> None:
-    layout = lay_out(height, filled, selected)
-    if height >= 15:
+def wants(filled: list[bool], lanes: int = 0) -> list[Want]:
+    charts = [Want(2 if n == 0 else 1) if there else Want(0) for n, there in enumerate(filled)]
+    return [*charts[:1], *[Want(1, titled=False)] * lanes, *charts[1:]]
+
+
+@given(
+    st.integers(10, 100),
+    st.lists(st.booleans(), min_size=4, max_size=5),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_the_rows_add_up(height: int, filled: list[bool], selected: bool, lanes: int) -> None:
+    layout = lay_out(height, wants(filled, lanes), selected)
+    if height >= 18:
         assert layout.rows == height
     assert min(layout.charts) >= 0
 
 
-@pytest.mark.parametrize("filled", [[True] * 4, [True, False, False, True]])
+@pytest.mark.parametrize("filled", [[True] * 4, [True] * 5, [True, False, False, True]])
 def test_selecting_moves_no_chart(filled: list[bool]) -> None:
     for height in (24, 40, 60):
-        assert lay_out(height, filled, True).charts == lay_out(height, filled).charts
-        assert lay_out(height, filled, True).detail >= 2
+        layout = lay_out(height, wants(filled), True)
+        assert layout.charts == lay_out(height, wants(filled)).charts
+        assert layout.detail >= 2
+
+
+def test_lanes_keep_their_rows() -> None:
+    layout = lay_out(24, wants([True] * 5, lanes=3))
+    assert layout.charts[1:4] == (1, 1, 1)
+    assert layout.rows == 24
 
 
 def test_the_essentials_of_a_tiny_screen() -> None:

@@ -103,6 +103,10 @@ def live_view(
         hit = any(at - 212 * MS < t + width_ns and t < at for at in late)
         return 212.5 if hit else 62.5 + t // width_ns % 3
 
+    def slack(t: int) -> float:
+        hit = any(at - 212 * MS < t + width_ns and t < at for at in late[:2])
+        return 0.0 if hit else 820.0 + 40.0 * (t // width_ns % 2)
+
     def series(name: str, unit: str, last: float, period_ms: int | None, high: Any) -> Series:
         return Series(
             name=name,
@@ -131,6 +135,7 @@ def live_view(
         summary=SUMMARY,
         series={
             "interval": series("interval", "ms", 62.5, None, interval),
+            "slack": series("slack", "ms", 850.0, None, slack),
             "vram:0": series("vram:0", "MiB", 24_600.0, 16, lambda t: 24_600.0),
             "vram_process:0": series("vram_process:0", "MiB", 21_400.0, 1000, lambda t: 21_400.0),
             "gpu:0": series("gpu:0", "%", 97.0, 200, lambda t: 88.0 + t // width_ns % 12),

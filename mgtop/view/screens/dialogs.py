@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -13,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from mgtop.analysis.causes import all_causes
-from mgtop.view.bindings import help_lines
+from mgtop.view.bindings import PLACES, Key, help_lines
 
 HELP_WIDTH = 66
 Leaving = Literal["leave", "stop", "stop_target"]
@@ -82,18 +83,41 @@ class Ask(ModalScreen[str | None]):
 
 
 class Help(ModalScreen[None]):
-    """All keys, and how to read the screen."""
+    """All keys of a screen, the screens, and how to read this one.
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,h", "close")]
+    Args:
+        keys: those of the screen that is shown.
+        reading: how to read it, in lines.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,h,enter", "close"),
+        Binding("j", "down"),
+        Binding("k", "up"),
+    ]
+
+    def __init__(self, keys: Sequence[Key], reading: Sequence[str]) -> None:
+        super().__init__()
+        self._keys, self._reading = keys, reading
 
     def compose(self) -> ComposeResult:
         """The list of keys, from the same data that makes them work."""
-        lines = [f"{keys:<14} {text}" for keys, text in help_lines()]
+        lines = [f"{keys:<14} {text}" for keys, text in help_lines(self._keys)]
+        places = [f"  {n} {place.title:<8} {place.help}" for n, place in enumerate(PLACES, 1)]
+        reading = [line for text in self._reading for line in textwrap.wrap(text, HELP_WIDTH)]
         with VerticalScroll(classes="dialog"):
-            yield Static("\n".join([*lines, *legend()]), markup=False)
+            yield Static("\n".join([*lines, "", *places, "", *reading]).rstrip(), markup=False)
+
+    def action_down(self) -> None:
+        """Further down."""
+        self.query_one(VerticalScroll).scroll_down()
+
+    def action_up(self) -> None:
+        """Further up."""
+        self.query_one(VerticalScroll).scroll_up()
 
     def action_close(self) -> None:
-        """Back to the live screen."""
+        """Back to the screen."""
         self.dismiss(None)
 
 
@@ -102,12 +126,11 @@ def legend() -> list[str]:
     by_letter = sorted(all_causes(), key=lambda cause: cause.letter)
     causes = "  ".join(f"{cause.letter} {cause.name}" for cause in by_letter)
     late = "A late frame is a line through all charts, with the letter of its cause:"
-    texts = (
+    return [
         "A column shows the largest value of its time; a gap is not known.",
         "█ target (GPU %: lowest)  ░ all (GPU %: highest)  ▲ off the scale",
         f"{late} {causes}  ? unexplained  ! not judged yet  ▾ a mark",
-    )
-    return [line for text in texts for line in textwrap.wrap(text, HELP_WIDTH)]
+    ]
 
 
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)\s*s?$")
