@@ -5,10 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mgtop.cli.errors import NOT_MET, OK, USAGE, UserError, say
 from mgtop.cli.options import as_json, session_argument
+
+if TYPE_CHECKING:
+    from mgtop.analysis.summary import Summary
 
 _WIDTH = 80
 
@@ -16,26 +21,53 @@ _WIDTH = 80
 _EXAMPLES = """\b
 Examples:
   mgtop report stormlight
-  mgtop report stormlight --json | jq .interval_ms.p95"""
+  mgtop report stormlight --json | jq .interval_ms.p95
+  mgtop report stormlight --gate 'interval_ms.p95 < 80' --gate 'tails.count == 0'"""
 
 
 @click.command("report", epilog=_EXAMPLES)
 @session_argument()
 @as_json
-def command(session: Path, as_json: bool) -> None:
+@click.option(
+    "--gate",
+    "gates",
+    metavar="EXPR",
+    multiple=True,
+    help="Condition, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
+)
+def command(session: Path, as_json: bool, gates: tuple[str, ...]) -> int:
     """Say what a session shows: verdict, figures, tails and their causes.
 
     SESSION is a folder, or a unique part of a session's name. A session that is still being
     recorded is reported as far as it goes.
     """
-    from mgtop.report.load import read, summarise
+    from mgtop.report.gates import GateError, evaluate_all, parse_gate
+    from mgtop.report.load import summarise
 
+    try:
+        for gate in gates:
+            parse_gate(gate)
+    except GateError as error:
+        raise UserError(str(error), USAGE) from None
     if as_json:
         from mgtop.report import json
 
-        click.echo(json.render(summarise(session)), nl=False)
-        return
+        summary = summarise(session)
+        click.echo(json.render(summary), nl=False)
+    else:
+        summary = _print(session)
+    try:
+        results = evaluate_all(gates, summary)
+    except GateError as error:
+        raise UserError(str(error), USAGE) from None
+    for result in results:
+        say(result.message)
+    return OK if all(result.passed for result in results) else NOT_MET
+
+
+def _print(session: Path) -> Summary:
     from mgtop.report import text
+    from mgtop.report.load import read
     from mgtop.report.plot import columns_for
 
     width = _WIDTH
@@ -43,3 +75,4 @@ def command(session: Path, as_json: bool) -> None:
         width = min(width, shutil.get_terminal_size().columns)
     reading = read(session, columns_for(width))
     click.echo(text.render(reading.summary, width, reading.plot), nl=False)
+    return reading.summary

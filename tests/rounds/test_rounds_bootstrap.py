@@ -1,0 +1,114 @@
+"""Resampling, with numpy as the oracle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mgtop.rounds.bootstrap import (
+    block_length,
+    median,
+    moving_blocks,
+    percentile_interval,
+    resampled,
+    student_t,
+)
+
+FLOATS = st.floats(-1e6, 1e6)
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=60), st.floats(0.5, 0.99))
+def test_the_interval_is_numpys_percentiles(draws: list[float], level: float) -> None:
+    low, high = percentile_interval(draws, level)
+    wanted = np.percentile(draws, [50 * (1 - level), 50 * (1 + level)])
+    assert low == pytest.approx(wanted[0], abs=1e-6)
+    assert high == pytest.approx(wanted[1], abs=1e-6)
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=60))
+def test_the_middle_value_is_numpys(values: list[float]) -> None:
+    assert median(values) == pytest.approx(float(np.median(values)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "wanted"),
+    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (6, 2.4469), (10, 2.2281), (30, 2.0423)],
+)
+def test_students_t_is_that_of_the_tables(freedom: int, wanted: float) -> None:
+    assert student_t(0.975, freedom) == pytest.approx(wanted, rel=0.01)
+
+
+def test_few_degrees_of_freedom_make_it_wider() -> None:
+    draws = list(np.random.default_rng(1).normal(size=4_000))
+    widths = [
+        np.diff(percentile_interval(draws, freedom=freedom))[0] for freedom in (4, 10, 1_000)
+    ]
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[2] == pytest.approx(np.diff(percentile_interval(draws))[0], rel=0.02)
+
+
+@given(st.integers(1, 5_000))
+def test_resamples_are_as_long_as_what_they_are_of(count: int) -> None:
+    assert 1 <= block_length(count) <= max(1, count // 4)
+    for pieces in moving_blocks(count, 3):
+        assert sum(piece.stop - piece.start for piece in pieces) == count
+        assert all(0 <= piece.start and piece.stop <= count for piece in pieces)
+
+
+def test_equal_seeds_give_equal_draws() -> None:
+    assert list(moving_blocks(100, 5, 3)) == list(moving_blocks(100, 5, 3))
+    assert list(moving_blocks(100, 5, 3)) != list(moving_blocks(100, 5, 4))
+    values = [1.0, 2.0, 7.0]
+    assert resampled(values, median, 9) == resampled(values, median, 9)
+
+
+def test_every_value_is_drawn_about_equally_often() -> None:
+    counts = np.zeros(200)
+    for pieces in moving_blocks(200, 2_000):
+        for piece in pieces:
+            counts[piece] += 1
+    inner = counts[20:-20] / counts.sum() * 200
+    assert inner.min() > 0.85
+    assert inner.max() < 1.35
+
+
+def test_the_interval_of_a_mean_covers_the_truth() -> None:
+    """95 % nominal; independent values, 30 each, 200 seeds."""
+    hits = 0
+    for seed in range(200):
+        values = list(np.random.default_rng(seed).normal(10, 2, size=30))
+        low, high = percentile_interval(
+            resampled(values, lambda v: sum(v) / len(v), 300, seed), freedom=29
+        )
+        hits += low <= 10 <= high
+    assert hits >= 180
+
+
+def test_blocks_cover_the_truth_where_neighbours_are_alike() -> None:
+    """Single draws would be far too sure: the mean of 400 values with correlation 0.7."""
+
+    def share(use_blocks: bool) -> float:
+        hits = 0
+        for seed in range(120):
+            rng = np.random.default_rng(seed)
+            noise = rng.normal(size=400)
+            values = np.zeros(400)
+            for n in range(1, 400):
+                values[n] = 0.7 * values[n - 1] + noise[n]
+            if use_blocks:
+                draws = [
+                    float(np.mean(np.concatenate([values[piece] for piece in pieces])))
+                    for pieces in moving_blocks(400, 200, seed)
+                ]
+            else:
+                draws = resampled(list(values), lambda v: math.fsum(v) / len(v), 200, seed)
+            low, high = percentile_interval(draws)
+            hits += low <= 0 <= high
+        return hits / 120
+
+    assert share(use_blocks=True) >= 0.85
+    assert share(use_blocks=False) <= 0.75
