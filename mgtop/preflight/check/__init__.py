@@ -4,3 +4,7 @@ Nothing of the repository is run or imported: its text is read, quoted and compa
 """
 
 from __future__ import annotations
+
+from mgtop.preflight.check.run import CannotCheck, Checked, check
+
+__all__ = ["CannotCheck", "Checked", "check"]

@@ -64,6 +64,7 @@ def in_order(requirements: list[Requirement]) -> list[Requirement]:
             WORST_FIRST.index(one.verdict),
             not one.fails,
             KINDS.index(one.kind),
+            "" if one.kind != "package" else one.file or "",
             strengths.index(one.strength),
             one.file or "",
             one.line or 0,
