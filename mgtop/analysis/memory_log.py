@@ -176,9 +176,8 @@ class MemoryLog:
             ("reserved", held.reserved, held.reserved_peak),
         ):
             log.in_use[what] = now
+            log.wait(record.t_ns, what, now if peak is None else max(now, peak), before_ns)
             log.wait(record.t_ns, what, now)
-            if peak is not None and peak > now:
-                log.wait(record.t_ns, what, peak, before_ns)
         if steady:
             log.points.add(
                 Point(self.frames, record.t_ns, allocated=held.allocated, reserved=held.reserved)

@@ -37,8 +37,8 @@ def shape_text(memory: MemorySummary, falls: int) -> str:
 
 def _rising(memory: MemorySummary, growth: Growth) -> str:
     whose = {
-        "allocated": "tensors that the program keeps (a leak, or a growing state cache)",
-        "reserved": "what its allocator keeps (fragmentation: freed, and not given back)",
+        "allocated": "tensors (a leak, or a growing state cache)",
+        "reserved": "what the allocator keeps (fragmentation: freed, not given back)",
         "process": "memory of the process, in or beside its framework",
         "host": "memory of the process",
     }[growth.of]
@@ -46,8 +46,8 @@ def _rising(memory: MemorySummary, growth: Growth) -> str:
         whose = "memory outside its tensors (fragmentation, or other libraries)"
     left = until(memory.frames_to_limit, memory.minutes_to_limit)
     return (
-        f"Rises by {rate(growth)} since frame {growth.since_frame:,}: {whose} is not released "
-        f"between frames{left}. The one to fix first."
+        f"Rises by {rate(growth)} since frame {growth.since_frame:,}{left}. Not released between "
+        f"frames: {whose}. The one to fix first."
     )
 
 

@@ -104,8 +104,7 @@ def load_begin() -> None:
 
 def load_done() -> None:
     """Weights are loaded; what memory is in use now is resident."""
-    _tell(_pack.LOAD, True)
-    _read_memory()
+    _tell(_pack.LOAD, True, read_memory=True)
 
 
 def mark(text: str) -> None:
@@ -134,16 +133,7 @@ def queue(name: str, depth: int, capacity: int = 0, dropped: int = 0) -> None:
         _outlet.swallowed()
 
 
-def _read_memory() -> None:
-    try:
-        out = _outlet.current
-        if out is not None and not _torch_compile.traces():
-            _torch_watch.between(out, monotonic_ns(), at_once=True)
-    except Exception:
-        _outlet.swallowed()
-
-
-def _tell(tag: int, value: object) -> None:
+def _tell(tag: int, value: object, read_memory: bool = False) -> None:
     if _torch_compile.traces():
         return
     t_ns = monotonic_ns()
@@ -151,5 +141,7 @@ def _tell(tag: int, value: object) -> None:
         out = _outlet.current or _outlet.start()
         if out is not None:
             out.message(tag, t_ns, value if tag == _pack.LOAD else _pack.clip(str(value), 3800))
+            if read_memory:
+                _torch_watch.between(out, t_ns, at_once=True)
     except Exception:
         _outlet.swallowed()
