@@ -58,6 +58,8 @@ def cells(
                 yield Cell(character, "spans", "clean", (), 6 if quick else 12, seed)
             if "no_spans" in levels and not demo:
                 yield Cell(character, "no_spans", "single", single, 8 if quick else 14, seed)
+            if "hooks" in levels and not demo:
+                yield Cell(character, "hooks", "single", single, 8 if quick else 14, seed)
             if "observe" in levels and character == "single":
                 yield Cell(character, "observe", "single", single, 5, seed)
         if "spans" in levels and "single" in characters:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 UNEXPLAINED = "unexplained"
 
-LEVELS = ("spans", "no_spans", "log", "observe")
-"""The evidence that a program gives: probe with spans and queues; probe with frames alone; a
-text log; nothing, so that nothing can be named."""
+LEVELS = ("spans", "no_spans", "hooks", "log", "observe")
+"""The evidence that a program gives: probe with spans and queues; probe with frames alone; hooks
+on its functions, which tell frames and spans but no queue; a text log; nothing, so that nothing
+can be named."""
 
 CAUSES = {
     "stall": "blocked",
@@ -63,6 +64,9 @@ def right_answers(fault: str, level: str, character: str) -> frozenset[str]:
     if level in ("log", "observe"):
         return frozenset({UNEXPLAINED})
     cause = CAUSES[fault]
+    if level == "hooks":
+        # Nobody tells of the queue: its consumer waits, for whatever.
+        return frozenset({"blocked", UNEXPLAINED} if fault == "queue" else {cause})
     if level == "spans" or fault in _TOLD_ANYWAY:
         return frozenset({cause})
     if fault in _WHOLE_THREAD:

@@ -4,7 +4,8 @@
 
 Their work is real (torch on the CPU, sized by calibration), their faults are real, and they
 emit through the probe. ``--no-spans`` leaves spans and queues out, for the evidence level of
-a program that only reports its frames.
+a program that only reports its frames; ``--hooked`` leaves the probe out, for that of a program
+which knows nothing of mgtop and whose functions are hooked.
 
 ``single``      one frame at a time, every 30 ms
 ``bursts``      12 frames every 80 ms
@@ -29,6 +30,7 @@ from typing import Any
 import torch
 
 from benchmarks.truth.faults import FAULTS, Compiler, Heap, LockHolder, Work, sleep
+from benchmarks.truth.parts import Parts
 from benchmarks.truth.plan import Plan
 from benchmarks.truth.prefetch import Prefetch
 from benchmarks.truth.truth import Emit, Strike, TruthFile
@@ -69,6 +71,7 @@ class Stream:
         self._output = Output(options.output)
         self._weights = Weights(options.weights) if options.weights else None
         self.holder = tools.lock(name)
+        self.parts = Parts()
 
     @property
     def fps(self) -> float:
@@ -79,8 +82,16 @@ class Stream:
         """Open the request."""
         if self._log is not None:
             self._log.begin(self.fps)
+        if self.options.hooked:
+            self.parts.begin(self.name)
+            return contextlib.nullcontext()
         request: AbstractContextManager[Any] = probe.request(self.name, fps=self.fps)
         return request
+
+    def prepared(self, request: Any) -> None:
+        """The input is there."""
+        if not self.options.hooked:
+            request.preprocess_done()
 
     def prefetch(self, request: Any) -> Prefetch:
         """The thread that prepares inputs."""
@@ -88,14 +99,14 @@ class Stream:
         return Prefetch(
             self.plan,
             lambda: self.tools.work.run(DECODE * options.interval),
-            lambda emit: self._span(request, "decode", emit * options.count),
+            lambda emit, body: self._do(request, "decode", body, emit * options.count),
             f"prefetch-{self.name}",
-            options.spans,
+            options.spans and not options.hooked,
         )
 
     def produce(self, request: Any, emit: int, prefetch: Prefetch) -> None:
         """The model's side of one emit."""
-        interval, work = self.options.interval, self.tools.work
+        work = self.tools.work
         waited = prefetch.take(emit)
         if waited is not None:
             fault, began_ns, ended_ns = waited
@@ -104,46 +115,62 @@ class Stream:
         self._strike("lock", emit, self.holder.acquire, self.holder.prepare)
         self._strike("untold", emit, work.until)
         if "other_span" in self.plan.at(emit):
-            with self._span(request, "shuffle"):
-                self._strike("other_span", emit, work.until)
-        with self._span(request, "resize"):
-            work.run(RESIZE * interval)
-            self._strike("supply", emit, work.until)
+            self._do(request, "shuffle", lambda: self._strike("other_span", emit, work.until))
+        self._do(request, "resize", lambda: self._resize(emit))
         for step in range(STEPS):
-            with self._span(request, "forward"):
-                work.run(FORWARD * interval / STEPS)
-                if step == 0:
-                    if self._weights is not None:
-                        self._weights.read()
-                    self._strike("compute", emit, work.until)
-                    self._strike("stall_in_step", emit, sleep)
-                    if self.tools.heap is not None:
-                        self._strike("gc", emit, self.tools.heap.collect)
-                    if self.tools.compiler is not None:
-                        self._strike("compile", emit, self.tools.compiler.compile)
+            self._do(request, "forward", lambda first=step == 0: self._step(emit, first))  # type: ignore[misc]
+
+    def _resize(self, emit: int) -> None:
+        self.tools.work.run(RESIZE * self.options.interval)
+        self._strike("supply", emit, self.tools.work.until)
+
+    def _step(self, emit: int, first: bool) -> None:
+        work = self.tools.work
+        work.run(FORWARD * self.options.interval / STEPS)
+        if not first:
+            return
+        if self._weights is not None:
+            self._weights.read()
+        self._strike("compute", emit, work.until)
+        self._strike("stall_in_step", emit, sleep)
+        if self.tools.heap is not None:
+            self._strike("gc", emit, self.tools.heap.collect)
+        if self.tools.compiler is not None:
+            self._strike("compile", emit, self.tools.compiler.compile)
 
     def deliver(self, request: Any, emit: int) -> None:
         """Encode, write and emit."""
-        with self._span(request, "encode"):
-            self.tools.work.run(ENCODE * self.options.interval)
-            self._strike("output", emit, self.tools.work.until)
-        with self._span(request, "write"):
-            self._output.write()
-            self._strike("output_wait", emit, sleep)
+        self._do(request, "encode", lambda: self._encode(emit))
+        self._do(request, "write", lambda: self._write(emit))
         count = self.options.count
         t_ns = time.monotonic_ns()
-        request.frame(count=count)
+        if self.options.hooked:
+            self.parts.deliver(self.name, count)
+        else:
+            request.frame(count=count)
         self.truth.emit(Emit(self.name, emit, emit * count, count, t_ns))
         if self._log is not None:
             self._log.emit(emit * count, count, t_ns)
 
-    def _span(
-        self, request: Any, name: str, index: int | None = None
-    ) -> AbstractContextManager[Any]:
-        if not self.options.spans:
-            return contextlib.nullcontext()
-        span: AbstractContextManager[Any] = request.span(name, index)
-        return span
+    def _encode(self, emit: int) -> None:
+        self.tools.work.run(ENCODE * self.options.interval)
+        self._strike("output", emit, self.tools.work.until)
+
+    def _write(self, emit: int) -> None:
+        self._output.write()
+        self._strike("output_wait", emit, sleep)
+
+    def _do(
+        self, request: Any, name: str, body: Callable[[], None], index: int | None = None
+    ) -> None:
+        """Do a part of the work so that its name is told in the way that was asked for."""
+        if self.options.hooked:
+            getattr(self.parts, name)(self.name, body)
+        elif self.options.spans:
+            with request.span(name, index):
+                body()
+        else:
+            body()
 
     def _strike(
         self,
@@ -243,7 +270,7 @@ def until(end: float) -> Iterator[int]:
 def run_simple(stream: Stream, end: float) -> None:
     """Compute and emit on one thread."""
     with stream.request() as request, stream.prefetch(request) as prefetch:
-        request.preprocess_done()
+        stream.prepared(request)
         for emit in until(end):
             stream.produce(request, emit, prefetch)
             stream.deliver(request, emit)
@@ -253,7 +280,7 @@ def run_worker(stream: Stream, end: float) -> None:
     """Compute on a worker thread; the main thread takes the results, encodes and emits."""
     done: queue.Queue[int | None] = queue.Queue(maxsize=1)
     with stream.request() as request, stream.prefetch(request) as prefetch:
-        request.preprocess_done()
+        stream.prepared(request)
 
         def compute() -> None:
             for emit in until(end):
@@ -293,6 +320,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--weights", type=Path, help="a file mapped into memory and read at each frame")
     add("--memory-group", type=Path, help="control group to live in from the start")
     add("--no-spans", dest="spans", action="store_false")
+    add("--hooked", action="store_true")
     add("--core", type=int, help="run on this core alone")
     add("--nice", type=int, default=0, help="priority, so that other programs disturb less")
     options = parser.parse_args(arguments)
@@ -327,7 +355,8 @@ def main() -> None:
             options.seed * 1000 + number,
         )
         streams.append(Stream(options, plan, truth, tools, name))
-    probe.load_done()
+    if not options.hooked:
+        probe.load_done()
     truth.start(os.getpid(), time.monotonic_ns())
     end = time.monotonic() + options.seconds
     run = run_worker if options.character == "worker" else run_simple

@@ -6,9 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
-from benchmarks.truth.plan import Plan
+from benchmarks.truth.plan import Order, Plan
 from mgtop import probe
 
 CAPACITY = 4
@@ -26,7 +25,7 @@ class Prefetch:
     Args:
         plan: whose ``queue`` and ``late_decode`` orders strike here.
         decode: does the usual work of one input.
-        decoding: makes a context around the decoding of the input for an emit.
+        decoding: runs the decoding of the input for an emit, as a part of the work by name.
         name: of the queue, as reported.
         tells: whether the queue is reported to the probe.
     """
@@ -35,7 +34,7 @@ class Prefetch:
         self,
         plan: Plan,
         decode: Callable[[], None],
-        decoding: Callable[[int], AbstractContextManager[object]],
+        decoding: Callable[[int, Callable[[], None]], None],
         name: str,
         tells: bool,
     ) -> None:
@@ -69,16 +68,19 @@ class Prefetch:
             orders = self._plan.at(emit)
             if "queue" in orders:
                 self._pause(orders["queue"].ms)
-            with self._decoding(emit):
-                self._decode()
-                if "late_decode" in orders:
-                    self._pause(orders["late_decode"].ms)
+            late = orders.get("late_decode")
+            self._decoding(emit, lambda late=late: self._decode_one(late))  # type: ignore[misc]
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or len(self._items) < CAPACITY)
                 self._items.append(emit)
                 self._tell()
                 self._changed.notify_all()
             emit += 1
+
+    def _decode_one(self, late: Order | None) -> None:
+        self._decode()
+        if late is not None:
+            self._pause(late.ms)
 
     def _pause(self, ms: float) -> None:
         """Wait until the consumer waits, and then for so long."""

@@ -22,6 +22,7 @@ GOALS = (
 TITLES = {
     "spans": "Probe with spans",
     "no_spans": "Probe without spans",
+    "hooks": "Hooks on an unmodified program",
     "log": "Text log",
     "observe": "Observation only",
 }

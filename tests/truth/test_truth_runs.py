@@ -71,12 +71,12 @@ class TestCells:
                 causes = [CAUSES[name] for name in fault.split("+")]
                 assert len(set(causes)) == len(causes)
 
-    def test_a_full_pass_takes_less_than_twenty_minutes_of_running(self) -> None:
+    def test_a_full_pass_takes_less_than_half_an_hour_of_running(self) -> None:
         full = list(cells(ALL_CHARACTERS, LEVELS, [100, 101], quick=False))
         quick = list(cells(("single", "worker"), LEVELS, [100], quick=True))
         starting_s = 4
-        assert sum(c.seconds + starting_s for c in full) < 20 * 60
-        assert sum(c.seconds + starting_s for c in quick) < 3 * 60
+        assert sum(c.seconds + starting_s for c in full) < 25 * 60
+        assert sum(c.seconds + starting_s for c in quick) < 4 * 60
 
     def test_pairs_are_of_known_faults(self) -> None:
         assert {name for pair in PAIRS for name in pair.split("+")} <= set(SINGLE)
