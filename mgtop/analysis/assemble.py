@@ -9,6 +9,7 @@ import msgspec
 
 from mgtop.analysis.judged import Counted, insort_tail
 from mgtop.analysis.memory import memory_summary
+from mgtop.analysis.outputs import FROM_SINKS
 from mgtop.analysis.placement import Field
 from mgtop.analysis.resources import cpu_summary, gpu_summaries, losses, observer_summary
 from mgtop.analysis.summary import (
@@ -31,7 +32,7 @@ def assemble(model: Model) -> Summary:
     traffic, channels = model.traffic, model.channels
     totals = traffic.totals
     start_ns = model.about.start_ns
-    requests = [q.summary(start_ns, q.left_out) for q in traffic.requests]
+    requests = [q.summary(start_ns, q.is_warmup) for q in traffic.requests]
     counted = counted_tails(model)
     summary = Summary(
         session=model.about.session(traffic.params()),
@@ -44,7 +45,7 @@ def assemble(model: Model) -> Summary:
         frame_interval_ms=totals.per_frame(),
         fps=totals.fps(),
         rtf=totals.pace(),
-        playout=_worst([request for request in requests if not request.warmup]),
+        playout=_worst([q for q in requests if not q.warmup and q.landed in (None, "live")]),
         tails=_tails(model, counted),
         causes=counted.causes(),
         memory=memory_summary(channels),
@@ -54,6 +55,7 @@ def assemble(model: Model) -> Summary:
         losses=_losses(model),
         observer=observer_summary(channels),
         notices=model.notices.summary(start_ns),
+        sinks=model.outputs.summary() if traffic.route == FROM_SINKS else [],
         action_to_frame_ms=model.actions.summary(),
     )
     return msgspec.structs.replace(summary, verdict=decide(summary, model.settings))
@@ -71,7 +73,9 @@ def _tails(model: Model, counted: Counted) -> Tails:
     frames = list(counted.frames)
     lost_ms, warmup = counted.lost_ns / 1e6, counted.warmup
     for request, in_warmup, tail in model.open_tails():
-        if in_warmup or request.left_out:
+        if request.landed not in (None, "live"):
+            continue
+        if in_warmup or request.is_warmup:
             warmup += 1
         else:
             insort_tail(frames, tail)

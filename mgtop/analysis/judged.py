@@ -102,9 +102,9 @@ class JudgedTails:
             self._recounts = recounts
             self._counted, self._added = Counted(), 0
         for judged in self._all[self._added :]:
-            if judged.request.dropped:
+            if judged.request.dropped or judged.request.landed not in (None, "live"):
                 continue
-            if judged.warmup or judged.request.left_out:
+            if judged.warmup or judged.request.is_warmup:
                 self._counted.warmup += 1
             else:
                 self._counted.add(judged)

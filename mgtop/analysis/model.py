@@ -6,6 +6,7 @@ on how they were batched nor on when somebody asked; only ages need a time from 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,6 +20,7 @@ from mgtop.analysis.judged import Judged, JudgedTails
 from mgtop.analysis.lanes import Lanes
 from mgtop.analysis.live import LiveView
 from mgtop.analysis.notices import Notices
+from mgtop.analysis.outputs import FROM_SINKS, Output, Outputs
 from mgtop.analysis.picture import picture
 from mgtop.analysis.placement import Place
 from mgtop.analysis.possible import is_possible
@@ -29,6 +31,8 @@ from mgtop.analysis.tails import Candidate, Interval, Passed, make_tail
 from mgtop.analysis.traffic import Traffic
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
+
+MOST_UNDRAWN = 4_096
 
 
 class Model:
@@ -44,6 +48,7 @@ class Model:
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings)
         self.lanes = Lanes(self.channels.store)
+        self.outputs = Outputs()
         self.marks: list[r.Mark] = []
         self.notices = Notices()
         self.actions = Actions(self.settings.warmup.emits)
@@ -56,6 +61,8 @@ class Model:
         self._fed = 0
         self._known: tuple[int, Summary] | None = None
         """The last summary, and how much had been fed then."""
+        self._undrawn: dict[Request, deque[tuple[int, int, float]]] = {}
+        """Intervals of outputs of which it is not known yet whether they are live."""
         self._pending: dict[Request, None] = {}
         """Requests with tails that are not final yet, in order."""
         own: dict[type, Callable[[Any], None]] = {
@@ -66,6 +73,7 @@ class Model:
             r.Delivery: lambda record: self.traffic.delivered(record),
             r.Span: self._span,
             r.Name: lambda record: self.traffic.named(record),
+            r.Sink: lambda record: self.outputs.told(record),
             r.Wait: self._wait,
             r.Action: lambda record: self.actions.acted(record),
             r.Load: self._load,
@@ -94,6 +102,14 @@ class Model:
         self.about.seen(record.t_ns)
         if isinstance(record, r.SessionStart):
             self._session_start(record)
+        for output, frames in self.outputs.passed(record.t_ns):
+            self._left(output, frames)
+        if isinstance(record, r.FrameEmit) and record.route == FROM_SINKS:
+            self._left(*self.outputs.emitted(record))
+        else:
+            self._take(record)
+
+    def _take(self, record: r.AnyRecord) -> None:
         self.channels.feed(record)
         for take in self._takes.get(type(record), ()):
             take(record)
@@ -106,6 +122,8 @@ class Model:
     def finish(self) -> None:
         """Say that nothing more comes: judge what is still open."""
         self._fed += 1
+        for output, frames in self.outputs.finish():
+            self._left(output, frames)
         self.traffic.finish()
         self._judge(end=True)
 
@@ -115,12 +133,15 @@ class Model:
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
         self.traffic = Traffic(self.settings, record.t_ns)
+        self.outputs = Outputs(record.t_ns)
         self.actions = Actions(self.settings.warmup.emits)
         self.lanes = Lanes(self.channels.store)
 
     def _span(self, record: r.Span) -> None:
+        name = self.traffic.span_name(record.proc, record.name)
         self.traffic.span(record)
-        self.actions.worked(record, self.traffic.span_name(record.proc, record.name))
+        self.actions.worked(record, name)
+        self.outputs.worked(record, name)
 
     def _wait(self, record: r.Wait) -> None:
         self.traffic.waited(record)
@@ -140,17 +161,24 @@ class Model:
             return
         request, interval = taken
         self.actions.emitted(request, frame)
-        store = self.channels.store
         if interval is not None:
             if self.on_interval is not None:
                 self.on_interval(request, interval)
-            lasted_ms = interval.duration_ns / 1e6
-            store.add_span("interval", interval.begin_ns, frame.t_ns, lasted_ms)
+            self._draw_interval(request, interval)
         self.lanes.emitted(request, frame, None if interval is None else interval.begin_ns)
         self._draw_slack(request, frame.t_ns)
         if request.detector.open:
             self._pending[request] = None
         self._judge()
+
+    def _draw_interval(self, request: Request, interval: Interval) -> None:
+        """Put it on the chart; of an output that is not known to be live, once it is."""
+        drawn = (interval.begin_ns, interval.frame.t_ns, interval.duration_ns / 1e6)
+        if request.landed is not None and request.landed != "live":
+            self._undrawn.setdefault(request, deque(maxlen=MOST_UNDRAWN)).append(drawn)
+            return
+        for begin_ns, end_ns, lasted_ms in (*self._undrawn.pop(request, ()), drawn):
+            self.channels.store.add_span("interval", begin_ns, end_ns, lasted_ms)
 
     def _draw_slack(self, request: Request, t_ns: int) -> None:
         """The viewer's slack falls until frames come, and jumps up then."""
@@ -164,7 +192,25 @@ class Model:
             store.add("slack", t_ns, before / 1e6)
         store.add("slack", t_ns, slack / 1e6)
 
+    def _left(self, output: Output, frames: list[r.FrameEmit]) -> None:
+        """Emits of an output are complete, as single frames or as blocks of it."""
+        proc, number = output.key
+        request = self.traffic.find(proc, number, FROM_SINKS)
+        if output.regrouped:
+            output.regrouped = False
+            self.channels.streams.forget(proc, number, FROM_SINKS)
+            if request is not None:
+                self.traffic.forget(request)
+        for frame in frames:
+            self._take(frame)
+        request = self.traffic.find(proc, number, FROM_SINKS)
+        if request is not None:
+            self.traffic.landed(request, output)
+
     def _stream_end(self, record: r.StreamEnd) -> None:
+        left = self.outputs.ended(record.proc, record.request)
+        if left is not None:
+            self._left(*left)
         self.traffic.ended(record)
         self._judge()
 

@@ -128,6 +128,6 @@ def state_of(model: Model, age_ns: int | None) -> State:
         usual_ns = usual * newest.last.count
         if age_ns > max(thresholds.stall_intervals * usual_ns, thresholds.stall_ms * 1e6):
             return "stalled"
-    if newest.left_out or newest.emits <= model.settings.warmup.emits:
+    if newest.is_warmup or newest.emits <= model.settings.warmup.emits:
         return "warm-up"
     return "steady"

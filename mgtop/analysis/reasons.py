@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
+from mgtop.analysis.landing import FEW
+from mgtop.analysis.reasons_memory import memory as memory
 from mgtop.analysis.summary import Summary
 from mgtop.analysis.wording import ms, of, percent, plural
 
@@ -59,27 +61,6 @@ def first_frame(summary: Summary) -> list[str]:
     return [f"First frame: {ms(first.p50)}{split}."]
 
 
-def memory(summary: Summary) -> list[str]:
-    """Peak, growth and retries."""
-    memory = summary.memory
-    reasons = []
-    if memory.peak.mib is not None:
-        whole = f" of {memory.total_mib:,.0f}" if memory.total_mib is not None else ""
-        stage = f" in {memory.peak.stage}" if memory.peak.stage is not None else ""
-        whose = "the process's" if memory.peak.source == "process" else "the framework's"
-        reasons.append(f"Memory peak: {memory.peak.mib:,.0f}{whole} MiB{stage}, {whose} own.")
-    if memory.shape == "rising" and memory.growth_mib_per_frame is not None:
-        left = (
-            f", {memory.frames_to_limit:,} frames to the limit"
-            if memory.frames_to_limit is not None
-            else ""
-        )
-        reasons.append(f"Memory grows by {memory.growth_mib_per_frame:.2f} MiB a frame{left}.")
-    if memory.retries:
-        reasons.append(f"Allocator retries: {memory.retries}.")
-    return reasons
-
-
 def resources(summary: Summary) -> list[str]:
     """How busy GPU and CPU were."""
     reasons = [
@@ -110,3 +91,32 @@ def playout(summary: Summary) -> list[str]:
     if playout.smooth_buffer_ms is None:
         return []
     return [f"A buffer of {ms(playout.smooth_buffer_ms)} would have played without a stop."]
+
+
+def landed(summary: Summary) -> str | None:
+    """Why frames that came have no rhythm: by how they left their outputs; None: another reason."""
+    for kind in ("undecided", "batch"):
+        found = [sink for sink in summary.sinks if sink.landed == kind]
+        frames = sum(sink.frames for sink in found)
+        if not frames or (kind == "undecided" and frames < FEW):
+            continue
+        names = ", ".join(sink.name for sink in found[:3])
+        if kind == "undecided":
+            return (
+                f"Whether {plural(frames, 'frame')} left {names} as they were made, or afterwards, "
+                "cannot be told from the calls; so there is no rhythm to judge."
+            )
+        return (
+            f"{plural(frames, 'frame')} were written after they were made ({names}): the times "
+            "say how fast they were written, not how fast they were made."
+        )
+    return None
+
+
+def source_of_frames(summary: Summary) -> str | None:
+    """The route that tells of frames; of sinks also which, and how their frames left them."""
+    route = summary.target.route
+    names = [f"{sink.name}, {sink.landed}" for sink in summary.sinks[:2]]
+    if len(summary.sinks) > 2:
+        names.append("…")
+    return f"{route}: {'; '.join(names)}" if route is not None and names else route

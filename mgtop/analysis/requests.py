@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mgtop.analysis.gaps import Gaps
+from mgtop.analysis.landing import Kind
 from mgtop.analysis.playout import Playout, usable_fps
 from mgtop.analysis.span_medians import SpanMedians
-from mgtop.analysis.summary import PlayoutSummary, RequestSummary
+from mgtop.analysis.summary import PlayoutSummary, Quantiles, RequestSummary
 from mgtop.analysis.tails import Interval, TailDetector
 from mgtop.analysis.totals import Totals
 from mgtop.analysis.waits import waited_ns, waits_of
@@ -41,7 +42,9 @@ class Request:
         follows: it began after the process's first request had ended.
         followed: such a one has emitted (said of a first request).
         dropped: a better route tells of it.
-        left_out: it is warm-up as a whole.
+        is_warmup: it is warm-up as a whole.
+        landed: how its frames left their output; None where it is of another route than sinks.
+        sink: the name of that output.
         fps: the target rate; None where none is known.
         spans: how long its named work takes.
         totals: its counted intervals.
@@ -55,8 +58,9 @@ class Request:
         "_intervals_missing", "_paused_ns", "_settings", "_summary",
         "_times", "_unknown", "begin_ns", "detector", "dropped", "emits",
         "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
-        "last", "left_out", "number", "ordinal", "params", "player", "preprocess_done_ns", "proc",
-        "process_ordinal", "received_ns", "route", "spans", "tails", "totals",
+        "is_warmup", "landed", "last", "number", "ordinal", "params", "player",
+        "preprocess_done_ns", "proc", "process_ordinal", "received_ns", "route", "sink", "spans",
+        "tails", "totals",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +77,9 @@ class Request:
         self.proc, self.number, self.route = proc, number, route
         self.begin_ns = t_ns
         self.ordinal, self.process_ordinal = ordinal, process_ordinal
-        self.follows = self.followed = self.dropped = self.left_out = False
+        self.follows = self.followed = self.dropped = self.is_warmup = False
+        self.landed: Kind | None = None
+        self.sink: str | None = None
         self.id = str(number) if number != NOT_TOLD_APART else "?"
         self.params: dict[str, Any] = {}
         self.fps = usable_fps(settings.target_fps)
@@ -117,6 +123,14 @@ class Request:
         self.params = self.params or record.params
         if self.fps is None and self.emits == 0:
             self.fps = usable_fps(record.params.get("fps"))
+
+    def left_by(self, sink: str, params: dict[str, Any], landed: Kind) -> None:
+        """Its frames leave through that output, which tells so much of them."""
+        self._changed = True
+        self.sink, self.landed = sink or None, landed
+        self.params = self.params or params
+        if self.fps is None and self.player is None:
+            self.fps = usable_fps(params.get("fps"))
 
     def preprocessed(self, record: PreprocessDone) -> None:
         """Its input is on the device."""
@@ -280,6 +294,11 @@ class Request:
     # ------------------------------------------------------------------------- questions
 
     @property
+    def left_out(self) -> bool:
+        """Whether it stays out of the statistics: warm-up, or not known to be live."""
+        return self.is_warmup or self.landed not in (None, "live")
+
+    @property
     def first_frame_ms(self) -> float | None:
         """First-frame latency."""
         return _ms_between(self.received_ns, self.first_emit_ns)
@@ -364,6 +383,7 @@ class Request:
 
     def _make_summary(self, start_ns: int, warmup: bool) -> RequestSummary:
         share = self._cpu_ns / self._cpu_time_ns if self._cpu_time_ns else None
+        timed = self.landed in (None, "live")
         return RequestSummary(
             id=self.id,
             warmup=warmup,
@@ -373,17 +393,19 @@ class Request:
             frames=self.frames_made,
             blocks=self.emits,
             ended=self.ended_ns is not None,
-            interval_ms=self.totals.intervals(),
-            tails=self.tails,
+            interval_ms=self.totals.intervals() if timed else Quantiles(),
+            tails=self.tails if timed else 0,
             spans=self.spans.medians_ms(),
             cpu_share=share,
-            playout=self.playout(),
+            playout=self.playout() if timed else PlayoutSummary(),
             params=self.params,
             proc=self.proc,
-            unknown_intervals=self.unknown_intervals,
+            unknown_intervals=self.unknown_intervals if timed else 0,
             produced=None if self.number == NOT_TOLD_APART else self.frames_made,
             **self._delivery,
             note=self.note(),
+            sink=self.sink,
+            landed=self.landed,
         )
 
 

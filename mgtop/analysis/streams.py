@@ -84,6 +84,12 @@ class Streams:
                 del self._latest[oldest.proc, oldest.request]
         return stream, stream.add(frame)
 
+    def forget(self, proc: int, request: int, route: int) -> None:
+        """A stream's emits are told anew."""
+        stream = self._streams.pop((proc, request, route), None)
+        if stream is not None and self._latest.get((proc, request)) is stream:
+            del self._latest[proc, request]
+
     def of(self, proc: int) -> list[Stream]:
         """The streams of a process, the one that emitted last first."""
         return [stream for stream in reversed(self._streams.values()) if stream.proc == proc]

@@ -166,6 +166,10 @@ class RequestSummary(Struct, frozen=True, kw_only=True):
     dropped: int | None = None
     duplicated: int | None = None
     note: str | None = None
+    sink: str | None = None
+    """The output that its frames were seen at, where they come from sinks; ``landed``: whether
+    they left it as they were made (live), afterwards (batch), or that cannot be told."""
+    landed: Literal["live", "batch", "undecided"] | None = None
 
 
 class GpuSummary(Struct, frozen=True, kw_only=True):
@@ -309,6 +313,16 @@ class NoticeSummary(Struct, frozen=True, kw_only=True):
     t_ms: float
 
 
+class SinkSummary(Struct, frozen=True, kw_only=True):
+    """Outputs of one kind: how their frames landed, and the time that the program spent there."""
+
+    name: str
+    landed: Literal["live", "batch", "undecided"]
+    outputs: int
+    frames: int
+    inside_ms: float
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     """The whole report. ``schema`` changes when a key changes its meaning."""
 
@@ -335,3 +349,4 @@ class Summary(Struct, frozen=True, kw_only=True):
     verdict: Verdict = Verdict()
     notices: list[NoticeSummary] = []
     action_to_frame_ms: ActionToFrame = ActionToFrame()
+    sinks: list[SinkSummary] = []

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mgtop.analysis.outputs import Output
 from mgtop.analysis.ranks import FOUND, Ranks
 from mgtop.analysis.requests import FROM_A_LOG, NOT_TOLD_APART, Request
 from mgtop.analysis.statistics import Samples
@@ -168,6 +169,26 @@ class Traffic:
                 self._open[request.proc] -= 1
             request.ended(record)
 
+    def find(self, proc: int, number: int, route: int) -> Request | None:
+        """The request of that number, as a route tells it."""
+        return self._by_key.get((proc, number, route))
+
+    def landed(self, request: Request, output: Output) -> None:
+        """How the frames of a request have left their output, by what is known now."""
+        before = request.left_out
+        request.left_by(output.sink, output.params, output.kind)
+        if request.left_out != before:
+            self._recount()
+
+    def forget(self, request: Request) -> None:
+        """Its frames are told anew, in another grouping."""
+        mine = (request.proc, request.route)
+        self._drop([request])
+        self._opened[mine] -= 1
+        if self._firsts.get(mine) is request:
+            del self._firsts[mine]
+        self._recount()
+
     def finish(self) -> None:
         """Nothing more comes."""
         for request in self.requests:
@@ -257,9 +278,9 @@ class Traffic:
         """Say whether a request stays out of the statistics as a whole."""
         wanted = self._settings.warmup.requests
         if wanted == "auto":
-            request.left_out = request.process_ordinal == 0 and request.followed
+            request.is_warmup = request.process_ordinal == 0 and request.followed
         else:
-            request.left_out = request.process_ordinal < int(wanted)
+            request.is_warmup = request.process_ordinal < int(wanted)
 
     def _look_back(self, request: Request, t_ns: int) -> None:
         """Frames of a request are out: one before it may not count any more.
@@ -273,7 +294,7 @@ class Traffic:
             first.followed = True
             self._leave_out(first)
             self.turns += 1
-            if first.totals.count and first.left_out:
+            if first.totals.count and first.is_warmup:
                 self._recount()
 
     def _only_open(self, proc: int) -> Request | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import median
 
-from mgtop.analysis import reasons, shares
+from mgtop.analysis import reasons, reasons_memory, shares
 from mgtop.analysis.causes import Cause, find_cause
 from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Verdict
@@ -102,7 +102,10 @@ class _Judge:
                 text = f"GPU memory ran out{stage}: the weights do not fit as configured."
             else:
                 text = f"GPU memory ran out{stage}: this setting needs more than the card has."
-            return self._memory(text, "oom", [f"The program said: {oom.message[:160]}"])
+            return self._memory(text, "oom", reasons_memory.oom(oom))
+        spilled = reasons_memory.spill(memory)
+        if spilled is not None:
+            return self._memory(spilled, "spill", [])
         if self.summary.tails.count and self.leading in MEMORY_CAUSES:
             cause = find_cause(self.leading)
             says = cause.summary if cause is not None else self.leading
@@ -130,6 +133,14 @@ class _Judge:
                 text=f"No frame has come yet. {said[0]}",
                 because=reasons.memory(self.summary),
                 next=[*said[1:], HOW_TO_TELL],
+            )
+        landed = reasons.landed(self.summary)
+        if landed is not None:
+            return Verdict(
+                code="undecided",
+                text=landed,
+                because=reasons.memory(self.summary),
+                next=[HOW_TO_TELL],
             )
         if not frames:
             text = "No frame has come yet, so there is nothing to judge."
@@ -245,6 +256,14 @@ class _Judge:
                 "memory is the bottleneck to clear first.",
                 "alloc_retry",
                 [],
+            )
+        rises = reasons_memory.runs_out(memory)
+        if rises is not None:
+            return Verdict(
+                code="memory",
+                text=rises,
+                because=reasons.memory(self.summary),
+                next=[reasons_memory.RELEASE],
             )
         return None
 

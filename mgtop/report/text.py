@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Summary
 from mgtop.report import text_frames as frames
 from mgtop.report import text_machine as machine
-from mgtop.report import text_tails
+from mgtop.report import text_sinks, text_tails
 from mgtop.report.numbers import NOT_KNOWN, duration, plural, text_or
 from mgtop.report.page import Page
 from mgtop.report.plot import IntervalPlot, draw
@@ -23,6 +24,7 @@ def render(summary: Summary, width: int = 80, plot: IntervalPlot | None = None) 
     _session(page, summary)
     _notices(page, summary)
     frames.first_frame(page, summary)
+    text_sinks.sinks(page, summary)
     frames.intervals(page, summary)
     if plot is not None:
         page.lines(draw(plot, page.width))
@@ -70,7 +72,7 @@ def _session(page: Page, summary: Summary) -> None:
         page.pair("recording", recording)
     page.pair("command", text_or(command))
     page.pair("parameters", _parameters(summary) or "none")
-    page.pair("frames from", text_or(target.route))
+    page.pair("frames from", text_or(source_of_frames(summary)))
     warm = sum(request.warmup for request in summary.requests)
     left_out = f" ({plural(warm, 'is', 'are')} warm-up and in no statistic)" if warm else ""
     page.pair("requests", f"{len(summary.requests):,}{left_out}")

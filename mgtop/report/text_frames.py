@@ -112,6 +112,8 @@ def _request(one: RequestSummary) -> tuple[str, ...]:
     notes = ["warm-up"] if one.warmup else []
     if not one.ended:
         notes.append("not ended")
+    if one.landed in ("batch", "undecided"):
+        notes.append(one.landed)
     if one.note:
         notes.append(one.note)
     return (

@@ -197,7 +197,8 @@ def test_the_best_route_that_speaks_is_believed():
             found = model.summary()
             assert ids(found) == [f"{r.ROUTES[better]}1"]
             assert found.target.route == r.ROUTES[better]
-            assert (found.requests[0].frames, found.interval_ms.count) == (6, 5)
+            known = 0 if better == SINKS else 5  # of six calls it is not known what they are
+            assert (found.requests[0].frames, found.interval_ms.count) == (6, known)
             assert found.requests[0].ended
 
 
