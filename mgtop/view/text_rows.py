@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from mgtop.analysis.causes import Cause, find_cause
 from mgtop.analysis.live import LiveView, TailMark
+from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Tail
 from mgtop.analysis.verdict import MORE_SPANS
 from mgtop.charts import Run, text_row
@@ -147,7 +148,7 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
     params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
     command = clean(" ".join(target.command))
     left = f" {command}" if command else " imported log"
-    who = f" (pid {target.pid}, frames from {target.route})" if target.pid else ""
+    who = f" (pid {target.pid}, frames from {source_of_frames(summary)})" if target.pid else ""
     # Too long a command is cut, then the parameters: whose frames these are stays.
     room = width - len(who) - (len(params) + 3 if params else 0)
     if len(left) > room:
