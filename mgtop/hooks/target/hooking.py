@@ -87,13 +87,10 @@ def _attribute(owner: Any, name: str, hook: Configured) -> Any:
     kind = "class" if isinstance(owner, type) else "module"
     called = getattr(owner, "__name__", type(owner).__name__)
     names = [each for each in dir(owner) if not each.startswith("__")]
-    near = difflib.get_close_matches(name, names, 3, 0.6)
+    near = _elsewhere(name, owner, hook) or difflib.get_close_matches(name, names, 3, 0.6)
     if not near:
         near = [each for each in names if name.lower() in each.lower()][:3]
-    elsewhere = _elsewhere(name, owner, hook) if not near else []
-    hint = ""
-    if near or elsewhere:
-        hint = " (did you mean %s?)" % " or ".join(near or elsewhere)
+    hint = " (did you mean %s?)" % " or ".join(near) if near else ""
     raise _Missing("%s %s has no %s%s" % (kind, called, name, hint))
 
 

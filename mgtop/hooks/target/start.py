@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 VARIABLE = "MGTOP_HOOKS"
 """Environment variable that holds the settings."""
 
+SMOKE_VARIABLE = "MGTOP_SMOKE"
+"""A smoke test's own: the file for what it sees."""
+
 _started = False
 
 
@@ -33,9 +36,14 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
     _started = True
     text = os.environ.get(VARIABLE, "auto") if settings is None else settings
     importing.when_imported("torch.compiler", _know_tracing)
+    importing.when_imported("torch._dynamo.callback", _count_compilations)
     from . import actions
 
     actions.watch()
+    if os.environ.get(SMOKE_VARIABLE):
+        from . import smoke_watch
+
+        smoke_watch.watch(os.environ[SMOKE_VARIABLE])
     source = text
     if not text.isalpha():
         from .configured import taken
@@ -62,3 +70,10 @@ def _know_tracing(module: Any) -> None:
     found = getattr(module, "is_dynamo_compiling", None) or getattr(module, "is_compiling", None)
     if found is not None:
         wrapping.traces = found
+
+
+def _count_compilations(module: Any) -> None:
+    """The compiler is there: what it compiles before the first frame counts, too."""
+    from mgtop.probe import torch_watch
+
+    torch_watch.look()
