@@ -80,6 +80,9 @@ class Channels:
             r.Cgroup: lambda record: self.host.cgroup.add(record.t_ns, record),
             r.Pressure: lambda record: self.host.pressure.add(record.t_ns, record),
             r.ObserverCall: lambda record: self.host.observer_calls.add(record.t_ns, record),
+            r.SegmentMap: lambda record: self.host.observer_calls.add(
+                record.t_ns, r.ObserverCall(record.t_ns, "segment map", record.duration_ns)
+            ),
         }
         self._takes: dict[type, list[Callable[[Any], None]]] = {}
         # In this order: the rest reads from the devices and sources.

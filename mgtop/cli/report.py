@@ -22,7 +22,9 @@ _EXAMPLES = """\b
 Examples:
   mgtop report stormlight
   mgtop report stormlight --json | jq .interval_ms.p95
-  mgtop report stormlight --gate 'interval_ms.p95 < 80' --gate 'tails.count == 0'"""
+  mgtop report stormlight --gate 'interval_ms.p95 < 80' --gate 'tails.count == 0'
+  mgtop report stormlight --memory-csv >> memory.csv
+  mgtop report stormlight --segments"""
 
 
 @click.command("report", epilog=_EXAMPLES)
@@ -35,7 +37,15 @@ Examples:
     multiple=True,
     help="Condition, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
 )
-def command(session: Path, as_json: bool, gates: tuple[str, ...]) -> int:
+@click.option("--memory-csv", is_flag=True, help="Memory by stage as CSV, nothing else.")
+@click.option(
+    "--segments",
+    is_flag=True,
+    help="Ask the running program for a map of its GPU allocator's segments, and say what it says.",
+)
+def command(
+    session: Path, as_json: bool, gates: tuple[str, ...], memory_csv: bool, segments: bool
+) -> int:
     """Say what a session shows: verdict, figures, tails and their causes.
 
     SESSION is a folder, or a unique part of a session's name. A session that is still being
@@ -44,6 +54,10 @@ def command(session: Path, as_json: bool, gates: tuple[str, ...]) -> int:
     from mgtop.report.gates import GateError, evaluate_all, parse_gate
     from mgtop.report.load import summarise
 
+    if as_json + memory_csv + segments > 1:
+        raise UserError("Give one of --json, --memory-csv and --segments.", USAGE)
+    if segments:
+        return _print_segments(session)
     try:
         for gate in gates:
             parse_gate(gate)
@@ -54,6 +68,11 @@ def command(session: Path, as_json: bool, gates: tuple[str, ...]) -> int:
 
         summary = summarise(session)
         click.echo(json.render(summary), nl=False)
+    elif memory_csv:
+        from mgtop.report import memory_csv as csv
+
+        summary = summarise(session)
+        click.echo(csv.render(summary), nl=False)
     else:
         summary = _print(session)
     try:
@@ -76,3 +95,31 @@ def _print(session: Path) -> Summary:
     reading = read(session, columns_for(width))
     click.echo(text.render(reading.summary, width, reading.plot), nl=False)
     return reading.summary
+
+
+def _print_segments(session: Path) -> int:
+    """Ask for a map of segments, keep it as a snapshot, and print what it says."""
+    from mgtop.record.segment_request import CannotAsk, wait_for_segments
+    from mgtop.report.segment_maps import describe_maps
+    from mgtop.session.snapshots import new_snapshot
+
+    try:
+        into = new_snapshot(session)
+    except OSError as error:
+        raise UserError(f"{session} cannot be written to: {error.strerror}.", USAGE) from None
+    try:
+        taken = wait_for_segments(session, into.name, into)
+    except CannotAsk as error:
+        into.rmdir()
+        raise UserError(f"No segment map: {error}.", NOT_MET) from None
+    if not taken:
+        into.rmdir()
+        raise UserError(
+            "No segment map came within 3 s: the program made no frame, or its torch uses no "
+            "GPU allocator with segments.",
+            NOT_MET,
+        )
+    for text in describe_maps(taken):
+        click.echo(text, nl=False)
+    say(f"kept in {into}")
+    return OK

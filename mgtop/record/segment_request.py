@@ -19,6 +19,7 @@ from mgtop.record.tree import descendants
 from mgtop.session.lock import is_live, read_owner
 
 MOST_BYTES = 256 << 20
+LEFT_BEHIND_S = 120
 
 
 class CannotAsk(Exception):
@@ -46,6 +47,7 @@ class SegmentRequest:
             raise CannotAsk("the program has no probe that could be asked for a segment map")
         self._asked: list[Path] = []
         for fifo in self._fifos:
+            _tidy(fifo.parent)
             self._ask(fifo)
         if not self._asked:
             raise CannotAsk("the program's runtime folder cannot be written to")
@@ -106,6 +108,16 @@ def _fifos(target_pid: int) -> Iterator[Path]:
                 if place.path.is_fifo() and (found.st_dev, found.st_ino) not in seen:
                     seen.add((found.st_dev, found.st_ino))
                     yield place.path
+
+
+def _tidy(folder: Path) -> None:
+    """Remove questions and answers that somebody left behind."""
+    oldest = time.time() - LEFT_BEHIND_S
+    for pattern in (f"*.fifo{ASK}*", "*.fifo.map-*.json*"):
+        for path in folder.glob(pattern):
+            with contextlib.suppress(OSError):
+                if path.lstat().st_mtime < oldest:
+                    path.unlink()
 
 
 def _give_to_owner_of(fifo: Path, fd: int) -> None:

@@ -6,7 +6,7 @@ from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Summary
 from mgtop.report import text_frames as frames
 from mgtop.report import text_machine as machine
-from mgtop.report import text_sinks, text_tails
+from mgtop.report import text_memory, text_sinks, text_tails
 from mgtop.report.numbers import NOT_KNOWN, duration, plural, text_or
 from mgtop.report.page import Page
 from mgtop.report.plot import IntervalPlot, draw
@@ -34,7 +34,7 @@ def render(summary: Summary, width: int = 80, plot: IntervalPlot | None = None) 
     text_tails.causes(page, summary)
     frames.requests(page, summary)
     frames.delivery(page, summary)
-    machine.memory(page, summary)
+    text_memory.memory(page, summary)
     machine.processors(page, summary)
     _marks(page, summary)
     machine.losses(page, summary)

@@ -1,56 +1,10 @@
-"""Sections of the text report about the machine: memory, processors, loss, cost, environment."""
+"""Sections of the text report about the machine: processors, loss, cost, environment."""
 
 from __future__ import annotations
 
 from mgtop.analysis.summary import Summary
 from mgtop.report.numbers import NOT_KNOWN, number, share, text_or, whole, with_unit
 from mgtop.report.page import Page
-from mgtop.report.paths import STAGES
-
-_SHAPES = {
-    "load_only": "peak while loading, then flat: load-time buffers",
-    "first_frame": "peak at the first frame, then lower: caches and preallocation",
-    "rising": "rising through steady frames: state between frames is not released",
-    "sawtooth": "sawtooth near the limit: allocation and reclaim",
-    "flat": "flat: the true inference peak",
-    "unknown": NOT_KNOWN,
-}
-
-
-def memory(page: Page, summary: Summary) -> None:
-    """GPU memory by stage, with its peak and shape."""
-    seen = summary.memory
-    page.heading("GPU MEMORY", "MiB")
-    rows = []
-    for stage in STAGES:
-        of = seen.stages.get(stage)
-        if of is not None:
-            values = (of.process_mib, of.device_mib, of.allocated_mib, of.reserved_mib)
-            rows.append((stage, *(number(value) for value in values)))
-    if rows:
-        page.table(
-            ("peak in", "process", "device", "allocated", "reserved"), rows, left=("peak in",)
-        )
-    peak = seen.peak
-    if peak.mib is None:
-        page.pair("peak", NOT_KNOWN)
-    else:
-        of_total = "" if seen.total_mib is None else f" of {number(seen.total_mib)}"
-        page.pair("peak", f"{number(peak.mib)}{of_total}, in {text_or(peak.stage)} ({peak.source})")
-    page.pair(
-        "readings",
-        f"before load {number(seen.baseline_mib)}, resident {number(seen.resident_mib)}, "
-        f"after the first frame {number(seen.first_frame_mib)}, steady {number(seen.steady_mib)}",
-    )
-    page.pair("shape", _SHAPES[seen.shape])
-    if seen.growth_mib_per_frame is not None:
-        left = seen.frames_to_limit
-        until = "" if left is None else f", {whole(left)} frames to the limit"
-        page.pair("growth", f"{with_unit(seen.growth_mib_per_frame, 'MiB per frame')}{until}")
-    page.pair("retries", whole(seen.retries))
-    for oom in seen.ooms:
-        frame = "" if oom.frame is None else f", frame {oom.frame}"
-        page.pair("out of memory", f"in {text_or(oom.stage)}{frame}: {oom.message}")
 
 
 def processors(page: Page, summary: Summary) -> None:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from mgtop.analysis.memory_figures import (
+    AllocatorSummary,
+    CurvesDiffer,
+    Growth,
+    HostMemorySummary,
+    MemoryReading,
+    RetryMark,
+)
 from mgtop.analysis.summary import (
     CauseShare,
     CauseTotal,
@@ -185,12 +193,44 @@ BLOCKS_ON_A_GPU = Summary(
         steady_mib=41_900.0,
         peak=PeakMemory(mib=52_000.0, stage="steady", t_ms=700_000.0, source="process"),
         stages={
-            "load": StageMemory(process_mib=39_000.0, device_mib=39_500.0),
-            "steady": StageMemory(process_mib=52_000.0, allocated_mib=50_000.0),
+            "load": StageMemory(
+                process_mib=39_000.0, device_mib=39_500.0, t_ms=20_000.0, inferred=True
+            ),
+            "steady": StageMemory(process_mib=52_000.0, allocated_mib=50_000.0, t_ms=700_000.0),
         },
         peak_extra_mib=13_600.0, shape="rising", growth_mib_per_frame=0.8125,
         frames_to_limit=104_000, retries=3,
-        ooms=[OomSummary(stage="steady", frame=310, message="CUDA out of memory. Tried to …")],
+        ooms=[
+            OomSummary(
+                stage="steady", frame=310, message="CUDA out of memory. Tried to …",
+                t_ms=700_100.0, request="r3", amounts_mib={"requested": 4_096.0, "free": 312.5},
+                process_mib=52_000.0, allocated_mib=50_000.0, reserved_mib=51_500.0,
+                seen=["printed", "raised"],
+            )
+        ],
+        text="Rises by 0.812 MiB a frame (95 %: 0.8 to 0.82) since frame 310.",
+        minutes_to_limit=108.3,
+        growth=Growth(
+            mib_per_frame=0.8125, low_mib=0.8, high_mib=0.82, of="allocated", rising=True,
+            since_frame=310, frames=14_900,
+        ),
+        readings={
+            "before_load": MemoryReading(t_ms=10.0, process_mib=0.0),
+            "resident": MemoryReading(
+                t_ms=25_000.0, process_mib=38_400.0, allocated_mib=36_900.0, reserved_mib=37_800.0
+            ),
+        },
+        differ=[
+            CurvesDiffer(
+                kind="missed", stage="first_frame", mib=6_000.0, share=0.12, period_ms=100.0,
+                use_ms=50.0, text="Polling every 100 ms missed 6,000 MiB (12 %) of the peak.",
+            )
+        ],
+        retry_marks=[RetryMark(t_ms=612_000.0, stage="steady", frame=12_000, count=1)],
+        allocator=AllocatorSummary(backend="native", expandable=False, limit_mib=60_000.0),
+        host=HostMemorySummary(
+            peak_mib=21_000.0, stage="load", t_ms=19_000.0, limit_mib=64_000.0, shape="flat"
+        ),
     ),
     gpu=[
         GpuSummary(
