@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -16,7 +15,7 @@ MOST = 512
 """Points that are kept; beyond, every other one is dropped."""
 AT_ONCE = 8
 """Long rows are judged anew at every eighth point only: a judgement takes a millisecond."""
-PACE_OVER = 32
+PACE_OVER, PACE_APART = 40, 8
 
 LEAST_MIB: dict[Curve, tuple[float, float]] = {
     "allocated": (8.0, 0.001),
@@ -86,20 +85,29 @@ class Points:
         return [*self._kept, self.open] if self.open is not None else list(self._kept)
 
     def frame_ns(self) -> float | None:
-        """Time for a frame at the present pace: the median over the last points."""
-        recent = self.all()[-PACE_OVER:]
+        """Time for a frame at the present pace: the median over the last points.
+
+        Points eight apart are compared: several requests at once emit at nearly the same times.
+        """
         paces = [
             (b.t_ns - a.t_ns) / (b.frames - a.frames)
-            for a, b in pairwise(recent)
-            if b.frames > a.frames
+            for a, b in self._apart()
+            if b.frames > a.frames and b.t_ns > a.t_ns
         ]
         return median(paces) if paces else None
 
     def emit_ns(self) -> float | None:
-        """Time from emit to emit: the median over the last points, thinning allowed for."""
-        recent = self.all()[-PACE_OVER - 1 : -1]
-        times = [(b.t_ns - a.t_ns) / self._stride for a, b in pairwise(recent)]
+        """Time from emit to emit, of all requests: the median over the last points."""
+        times = [
+            (b.t_ns - a.t_ns) / (PACE_APART * self._stride)
+            for a, b in self._apart()
+            if b.t_ns > a.t_ns
+        ]
         return median(times) if times else None
+
+    def _apart(self) -> list[tuple[Point, Point]]:
+        recent = self._kept[-PACE_OVER:]
+        return list(zip(recent, recent[PACE_APART:], strict=False))
 
     def trend(self, curves: tuple[Curve, ...] = CURVES) -> Trend:
         """How the curves rise: of the first one that rises for good, else of the first known."""
