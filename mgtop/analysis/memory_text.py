@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from mgtop.analysis.memory_figures import Growth, MemorySummary
 
+FEW_FRAMES = 100
+"""A rise over fewer may be a cache or window that fills."""
+
 
 def shape_text(memory: MemorySummary, falls: int) -> str:
     """One or two sentences; empty where nothing is known."""
@@ -45,6 +48,11 @@ def _rising(memory: MemorySummary, growth: Growth) -> str:
     if growth.of == "process" and memory.allocator.backend is not None:
         whose = "memory outside its tensors (fragmentation, or other libraries)"
     left = until(memory.frames_to_limit, memory.minutes_to_limit)
+    if growth.frames < FEW_FRAMES:
+        return (
+            f"Rises by {rate(growth)} since frame {growth.since_frame:,}, so far{left}. A leak, or a "
+            f"cache that is not full yet: {growth.frames:,} frames are too few to tell."
+        )
     return (
         f"Rises by {rate(growth)} since frame {growth.since_frame:,}{left}. Not released between "
         f"frames: {whose}. The one to fix first."

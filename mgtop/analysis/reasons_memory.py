@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mgtop.analysis.memory_figures import MemorySummary, OomSummary
-from mgtop.analysis.memory_text import until
+from mgtop.analysis.memory_text import FEW_FRAMES, until
 from mgtop.analysis.summary import Summary
 
 SOON_MINUTES = 24 * 60
@@ -89,6 +89,8 @@ def runs_out(memory: MemorySummary) -> str | None:
     """That memory rises and will run out within a day; None: it does not, or nobody knows."""
     growth, minutes = memory.growth_mib_per_frame, memory.minutes_to_limit
     if memory.shape == "rising" and growth is not None and memory.frames_to_limit is not None:
+        if memory.growth is not None and memory.growth.frames < FEW_FRAMES:
+            return None
         if minutes is None or minutes <= SOON_MINUTES:
             left = until(memory.frames_to_limit, minutes).removeprefix("; ")
             return f"GPU memory rises by {growth:.3g} MiB a frame and is not released: {left}."
@@ -96,7 +98,7 @@ def runs_out(memory: MemorySummary) -> str | None:
     host = memory.host
     if host.shape != "rising" or host.growth is None or host.minutes_to_limit is None:
         return None
-    if host.minutes_to_limit > SOON_MINUTES:
+    if host.minutes_to_limit > SOON_MINUTES or host.growth.frames < FEW_FRAMES:
         return None
     left = until(host.frames_to_limit, host.minutes_to_limit).removeprefix("; ")
     return (
