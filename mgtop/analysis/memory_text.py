@@ -50,8 +50,8 @@ def _rising(memory: MemorySummary, growth: Growth) -> str:
     left = until(memory.frames_to_limit, memory.minutes_to_limit)
     if growth.frames < FEW_FRAMES:
         return (
-            f"Rises by {rate(growth)} since frame {growth.since_frame:,}, so far{left}. A leak, or a "
-            f"cache that is not full yet: {growth.frames:,} frames are too few to tell."
+            f"Rises by {rate(growth)} since frame {growth.since_frame:,}, so far{left}. A leak, or "
+            f"a cache that is not full yet: {growth.frames:,} frames are too few to tell."
         )
     return (
         f"Rises by {rate(growth)} since frame {growth.since_frame:,}{left}. Not released between "
