@@ -12,5 +12,6 @@
 from __future__ import annotations
 
 from mgtop.preflight.smoke.result import Criteria, Criterion, FrameTimes, SmokeResult
+from mgtop.preflight.smoke.whole_run import run
 
-__all__ = ["Criteria", "Criterion", "FrameTimes", "SmokeResult"]
+__all__ = ["Criteria", "Criterion", "FrameTimes", "SmokeResult", "run"]

@@ -17,12 +17,16 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Criteria(msgspec.Struct, frozen=True, kw_only=True):
-    """All that must hold for a smoke test to pass."""
+    """All that must hold for a smoke test to pass.
+
+    ``no_errors``: no line of the output is an error, though the program may have gone on.
+    """
 
     weights_loaded: Criterion
     output_reported: Criterion
     output_valid: Criterion
     exit_zero: Criterion
+    no_errors: Criterion
 
     def unmet(self) -> list[tuple[str, Criterion]]:
         """Those that do not hold, by name, in the order of the fields."""
@@ -50,12 +54,13 @@ class SmokeResult(msgspec.Struct, frozen=True, kw_only=True):
     """A finished smoke test.
 
     Attributes:
-        passed: all criteria hold and no error was swallowed.
+        passed: all criteria hold.
         cold: the first frame, with loading.
         warm: the second frame; all None where there was none.
         failure: why it did not pass; None where it did.
         failure_text: the earliest line that tells why, or a sentence.
         times_note: where the times come from, or why there are none.
+        note: what was made smaller for it; empty where the configuration has its own smoke test.
         command: what was run.
         output: the file that was looked at.
         exit_code: of the program; None where a signal ended it.
@@ -69,6 +74,7 @@ class SmokeResult(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     failure_text: str | None = None
     times_note: str = ""
+    note: str = ""
     command: list[str] = []
     output: str | None = None
     exit_code: int | None = None
