@@ -15,14 +15,24 @@ LONGEST_TEXT = 300
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
 _OOM = (
-    r"(?:cuda|hip|mps|driver|nccl|gpu)\b.{0,40}out of memory",
+    r"(?:cuda|hip|mps|xpu|npu|musa|driver|nccl|gpu)\b.{0,40}out of memory",
     r"\bOutOfMemoryError\s*:",
     r"would exceed allowed memory",  # the cudaMallocAsync backend
     r"\b(?:cuda|hip)ErrorMemoryAllocation\b",
     r"\bhipErrorOutOfMemory\b",
+    r"\bCUDA_ERROR_OUT_OF_MEMORY\b",  # the driver's own name: numba, TensorFlow
+    r"\bRESOURCE_EXHAUSTED: Out of memory\b",  # JAX
+    r"\bError Code \d+: OutOfMemory\b|\bamount of GPU memory .{0,40}could not be allocated",
+    r"显存不足",
     r"\b(?:CU|HIP|ROC)(?:BLAS|DNN|SOLVER|SPARSE|RAND|FFT)_STATUS_ALLOC(?:ATION)?_FAILED",
     r"Failed to (?:CUDA|HIP) (?:m|c)alloc",
 )
+_NO_OOM = re.compile(
+    r"\b(?:if|in case|avoid|prevent|against|fix|no|without|may|might|could)"
+    r"\b[^.:]*out of memory",
+    re.IGNORECASE,
+)
+"""Advice, and what did not happen: it only speaks of running out of memory."""
 _OOM_SUSPECT = (
     # What libraries say when a first allocation of theirs fails; also where a driver is broken.
     r"\bCUBLAS_STATUS_NOT_INITIALIZED\b",
@@ -57,8 +67,13 @@ _ERROR = (
     r"Watchdog caught collective operation timeout",
     r"\bwatchdog got stuck\b",
     r"\bNCCL WARN Cuda failure\b",
-    r"^(?:\S+: line \d+: +\d+ )?Killed\b",  # a shell, on what the kernel killed for memory
+    r"^(?:\S+: line \d+: +\d+ )?(?:Killed|Bus error|Segmentation fault)\b",  # a shell
+    r"\bOut of memory: Killed process\b|\boom.kill event\b",  # the kernel; a batch system
+    r"\bstd::bad_alloc\b",
 )
+
+_QUOTED = re.compile(r"\s+(?:warnings\.)?warn\w*\(|\s+raise\s")
+"""The source line that Python prints below a warning."""
 
 KINDS = {
     kind: re.compile("|".join(patterns), flags)
@@ -79,10 +94,10 @@ KINDS = {
 def recognise(line: str) -> tuple[str, str] | None:
     """Kind and tidy text of a line, or None where it says nothing that mgtop knows."""
     line = plain(line)
-    if line.startswith(("    ", "\t")):
+    if line.startswith(("    ", "\t")) or _QUOTED.match(line):
         return None
     for kind, pattern in KINDS.items():
-        if pattern.search(line):
+        if pattern.search(line) and not (kind == "oom" and _NO_OOM.search(line)):
             return kind, clean(line.strip()[:LONGEST_TEXT])
     return None
 

@@ -19,13 +19,22 @@ MOST_LINES = 20
 """Records of a second; a program that prints nothing else says no more."""
 MEMORY_KINDS = ("oom", "oom_suspect", "allocator")
 _SECOND_NS = 1_000_000_000
-_WAIT_NS = 200_000_000
+_WAIT_NS = 60_000_000
 """A message that may have more lines is held back so long, not longer."""
 _MOST_CONTINUED = 12
-_GOES_ON = re.compile(
-    r"\s*:\s|(?:Currently allocated|Requested|Device limit|Free \(according to \w+\))\s*:"
-    r"|PyTorch limit\b"
+_PREFIX = r"(?:\[[^\]]{1,40}\](?:<\w+>)?:?\s*|[|│]\s*)*"
+_TABLE = re.compile(
+    _PREFIX + r"(?:\s*:\s|(?:Currently allocated|Requested|Device limit|Free \(according to \w+\))"
+    r"\s*:|PyTorch limit\b)"
 )
+"""Lines of the message of ``cudaMallocAsync``; launchers put the rank before each."""
+_WRAPPED = re.compile(
+    r"total capaci?ty|is free|memory in use|(?:already|is) allocated|reserved|unallocated|cached\)"
+    r"|private pools|max allowed|\ballowed;|Tried to allocate|^\W*[KMGT]?i?B\b|ALLOC_CONF"
+)
+"""Lines of one long sentence that a logger or a console has broken to its width."""
+_ENDED = re.compile(r"environment-variables\)|ALLOC_CONF|cached\)|system failure\)")
+_STATES = re.compile(r"Tried to allocate|MPS allocated|out of memory\.?\s*$")
 
 
 class Messages:
@@ -36,6 +45,7 @@ class Messages:
         self._in_second = 0
         self._open: OutputLine | None = None
         self._lines: list[str] = []
+        self._goes_on = _TABLE.match
 
     def take(self, lines: Iterable[Line], now_ns: int, *, final: bool = False) -> list[OutputLine]:
         """The records of the messages that these lines completed."""
@@ -60,27 +70,34 @@ class Messages:
             self._in_second += 1
             if self._in_second > MOST_LINES:
                 return []
-            return [OutputLine(t_ns=now_ns, offset=line.offset, kind=kind, text=text)]
+            amounts = amounts_in(line.text) if "allocat" in line.text else {}
+            return [OutputLine(now_ns, line.offset, kind, text, amounts)]
         message = plain(line.text)
         record = OutputLine(
             t_ns=now_ns, offset=line.offset, kind=kind, text=text, amounts=amounts_in(message)
         )
-        if "would exceed allowed memory" not in message:
+        if "would exceed allowed memory" in message:
+            self._goes_on = _TABLE.match
+        elif kind == "oom" and _STATES.search(message) and not _ENDED.search(message):
+            self._goes_on = _WRAPPED.search
+        else:
             return [record]
         self._open, self._lines = record, [message]
         return []
 
     def _continues(self, line: str) -> bool:
-        if len(self._lines) > _MOST_CONTINUED or not _GOES_ON.match(plain(line)):
+        line = plain(line)
+        if len(self._lines) > _MOST_CONTINUED or not self._goes_on(line) or _is_another(line):
             return False
-        self._lines.append(plain(line))
+        self._lines.append(line)
         return True
 
     def _finish(self) -> list[OutputLine]:
         record, self._open = self._open, None
         if record is None:
             return []
-        message = "\n".join(self._lines)
+        first, *others = self._lines
+        message = "\n".join([first, *(re.sub(_PREFIX, "", line, count=1) for line in others)])
         text = clean(re.sub(r"\s+", " ", message).strip()[:LONGEST_TEXT])
         return [
             OutputLine(
@@ -88,9 +105,15 @@ class Messages:
                 offset=record.offset,
                 kind=record.kind,
                 text=text,
-                amounts=amounts_in(message),
+                amounts=amounts_in(re.sub(r"\s*[|│]?\n[|│]?\s*", " ", message)),
             )
         ]
+
+
+def _is_another(line: str) -> bool:
+    """Whether a message of its own begins here."""
+    found = recognise(line)
+    return found is not None and found[0] in (*MEMORY_KINDS, "error") and "rror" in line
 
 
 def root_of(lines: Iterable[OutputLine]) -> OutputLine | None:

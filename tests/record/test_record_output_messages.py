@@ -126,6 +126,32 @@ def test_amounts(text: str, amounts: dict[str, float]) -> None:
         ("RuntimeError: DefaultCPUAllocator: not enough memory: you tried", "error"),
         ("torch._dynamo hit config.cache_size_limit (8)", "compile"),
         ("TypeError: 'NoneType' object is not subscriptable", "error"),
+        ("torch.OutOfMemoryError: Allocation on device ", "oom"),
+        ("failed to allocate 15.90G from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory", "oom"),
+        ("XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate", "oom"),
+        ("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "oom"),
+        ("[TRT] [E] Error Code 2: OutOfMemory (no further information)", "oom"),
+        ("[TRT] [E] Requested amount of GPU memory (10 bytes) could not be allocated.", "oom"),
+        ("错误：显存不足，请降低分辨率", "oom"),
+        ("│ OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.   │", "oom"),
+        (" 10%|█    | 3/30 [00:01<00:09]torch.OutOfMemoryError: CUDA out of memory.", "oom"),
+        ('{"level":"error","msg":"CUDA out of memory. Tried to allocate 2.00 GiB."}', "oom"),
+        ("caught CUDA out of memory, trying again", "oom"),
+        ("Tip: if you run into CUDA out of memory, use --offload", None),
+        ("set max_split_size_mb to avoid CUDA out of memory", None),
+        ("INFO: no CUDA out of memory was seen", None),
+        ('  warnings.warn("CUDA out of memory")', None),
+        ("RuntimeError: CUDA error: CURAND_STATUS_INITIALIZATION_FAILED", "oom_suspect"),
+        ("RuntimeError: cudaMallocAsync does not yet support checkPoolLiveAllocations", "error"),
+        ("RuntimeError: expandable_segments tensors cannot be shared between processes", "error"),
+        ("torch.distributed.DistBackendError: NCCL error in: x.cpp:1, unhandled cuda error",
+         "error"),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", "error"),
+        ("Bus error (core dumped)", "error"),
+        ("Out of memory: Killed process 4711 (python) total-vm:1kB", "error"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=1.0.", "error"),
+        ("torch._dynamo hit config.recompile_limit (8)", "compile"),
+        ("Recompiling function forward in /app/model.py:12", "compile"),
     ],
 )  # fmt: skip
 def test_kinds(line: str, kind: str | None) -> None:
@@ -158,11 +184,50 @@ def test_a_table_is_one_message_however_it_arrives(cut: int) -> None:
 def test_a_message_is_not_held_back_for_ever() -> None:
     messages, lines = Messages(), lines_of(ASYNC)
     assert messages.take(lines[:3], 0) == []
-    assert messages.take([], 100 * MS) == []
-    (record,) = messages.take([], 200 * MS)
+    assert messages.take([], 40 * MS) == []
+    (record,) = messages.take([], 60 * MS)
     assert record.amounts == {"allocated": 10 * GIB, "requested": 2 * GIB}
     assert messages.take(lines[:2], 300 * MS) == []
     assert len(messages.take([], 310 * MS, final=True)) == 1
+
+
+WRAPPED = """\
+╭───────────── Traceback (most recent call last) ──────────────╮
+OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00
+GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.20
+GiB is free. Process 11 has 5.00 GiB memory in use. Including
+non-PyTorch memory, this process has 17.00 GiB memory in use.
+Of the allocated memory 15.00 GiB is allocated by PyTorch, and
+200.50 MiB is reserved by PyTorch but unallocated.
+TypeError: 'NoneType' object is not subscriptable
+"""
+
+
+def test_a_sentence_that_was_broken_to_the_width_of_a_console() -> None:
+    record, error = Messages().take(lines_of(WRAPPED), 0)
+    assert record.amounts == {
+        "requested": 2 * GIB, "total": round(23.65 * GIB), "free": round(1.2 * GIB),
+        "others": 5 * GIB, "process": 17 * GIB, "allocated": 15 * GIB,
+        "unallocated": round(200.5 * MIB),
+    }  # fmt: skip
+    assert "Process 11 has 5.00 GiB memory in use" in record.text
+    assert error.kind == "error"
+
+
+@pytest.mark.parametrize("prefix", ["[rank0]: ", "│ ", "[1,0]<stderr>:"])
+def test_a_table_with_something_before_each_line(prefix: str) -> None:
+    text = "".join(prefix + line + "\n" for line in ASYNC.splitlines())
+    first, *others = Messages().take(lines_of(text + "bye\n"), 0)
+    assert first.amounts["requested"] == 2 * GIB
+    assert others == []
+
+
+def test_a_failed_allocation_of_the_hosts_memory_has_its_amount() -> None:
+    text = (
+        "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes"
+    )
+    (record,) = Messages().take(lines_of(text), 0)
+    assert (record.kind, record.amounts) == ("error", {"requested": 4096})
 
 
 def test_the_root_is_the_earliest_about_memory() -> None:
@@ -185,7 +250,7 @@ def test_the_root_is_the_earliest_about_memory() -> None:
 
 def test_a_flood_of_errors_does_not_wash_away_what_is_about_memory() -> None:
     text = "ValueError: again\n" * 500 + "torch.OutOfMemoryError: CUDA out of memory\n"
-    found = Messages().take(lines_of(text), 0)
+    found = Messages().take(lines_of(text), 0, final=True)
     assert len(found) == MOST_LINES + 1
     assert found[-1].kind == "oom"
 
