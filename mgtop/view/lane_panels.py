@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from mgtop.analysis.live import GpuPlace, Lane, LiveView, Series
 from mgtop.charts import Bars
-from mgtop.view.figures import clean, gib, ms, percent
+from mgtop.view.figures import age, clean, gib, ms, percent
 from mgtop.view.panels import TOP_MEDIANS, Chart, own_gpu
 
 UNKNOWN_TOP_MS = 100.0
+SILENT_NS = 3_000_000_000
+"""And four of its intervals: so long a lane goes on as before, though no frame comes."""
 
 
 def lane_charts(view: LiveView, most: int) -> list[Chart]:
@@ -33,12 +35,15 @@ def lane_charts(view: LiveView, most: int) -> list[Chart]:
     more = len(folded) + view.requests_without_lane
     if folded:
         name = f"{more} more" if apart else f"{more} at once"
-        charts.append(_inline(f"{name}, the latest of them; f: all", _highest(folded), top))
+        charts.append(_inline(f"{name} (f)", _highest(folded), top))
     return charts
 
 
 def _lane(lane: Lane, series: Series, top: float) -> Chart:
-    label = f"{clean(lane.label)}  {ms(series.last) if lane.open else 'ended'}"
+    now = "ended" if not lane.open else ms(series.last)
+    if lane.open and lane.age_ns > max(SILENT_NS, 4e6 * (series.last or 0.0)):
+        now = f"silent {age(lane.age_ns)}"
+    label = f"{clean(lane.label)}  {now}"
     if lane.tails:
         label += f"  {lane.tails} late"
     return _inline(label, series.high, top)

@@ -47,7 +47,9 @@ def lay_out(height: int, wants: Sequence[Want], selected: bool = False) -> Layou
     """
     charts = [1 if want.weight else 0 for want in wants]
     titles = sum(want.titled for want in wants)
-    header, readouts, tails, detail = (4, 2, 2, 0) if height >= 22 else (2, 1, 1, 0)
+    header, readouts, tails, detail = (4, 2, 2, 0) if height >= 22 else (3, 1, 1, 0)
+    if height >= 34:
+        header = 5
 
     def left() -> int:
         return height - Layout(header, tuple(charts), titles, readouts, tails, detail).rows
@@ -55,7 +57,7 @@ def lay_out(height: int, wants: Sequence[Want], selected: bool = False) -> Layou
     if left() < 0:
         header = min(header, 3 if height >= 22 else 2)
     if selected and height < 30:
-        header, tails, detail = (3, 1, 2) if header == 4 else (header, 0, 1)
+        header, tails, detail = (3, 1, 2) if header == 4 else (header - 1, 1, 1)
     for number in reversed(range(len(charts))):
         if left() < 0 and wants[number].titled:
             charts[number] = 0

@@ -295,7 +295,10 @@ def _pin_text(view: LiveView, pin: MemoryPin, width: int) -> list[Run]:
 def _note_rows(memory: MemorySummary, width: int) -> Rows:
     """Where the curves disagree, and what cannot be had."""
     texts = [differ.text for differ in memory.differ if differ.text]
-    texts += [f"{name}: n/a, {reason}" for name, reason in memory.unavailable.items()]
+    told = next(iter(memory.unavailable.values()), "") if not memory.text else ""
+    texts += [
+        f"{name}: n/a, {reason}" for name, reason in memory.unavailable.items() if reason != told
+    ]
     return [
         line(width, [("   " if n else " · ", "dim"), (part, "dim")])
         for text in texts

@@ -35,7 +35,7 @@ class OutputIndex:
         times, offsets = self._times, self._offsets
         if times and (record.t_ns < times[-1] or record.offset < offsets[-1]):
             return  # the file was cut: what was known before still holds
-        if times and record.t_ns - times[-1] < self._least_ns:
+        if len(times) > 1 and record.t_ns - times[-2] < self._least_ns:
             # One place stands for all that came in this time, its end.
             times[-1], offsets[-1] = record.t_ns, record.offset
             return

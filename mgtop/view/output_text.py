@@ -14,7 +14,7 @@ MOST_BLOCKS = 16
 """A line is looked for within so many blocks; a longer one is shown in pieces."""
 SHOWN_BYTES = 8 << 10
 """Of one line."""
-SEARCH_BYTES = 2 << 20
+SEARCH_BYTES = 256 << 10
 """Looked through at a time, so that keys have their turn."""
 
 _ESCAPE = re.compile(
@@ -39,7 +39,13 @@ def plain(raw: bytes) -> str:
         states = [state for state in text.split("\r") if state.strip()]
         text = states[-1] if states else ""
     if "\b" in text:
-        text = re.sub("[^\b]\b", "", text)
+        kept: list[str] = []
+        for sign in text:
+            if sign != "\b":
+                kept.append(sign)
+            elif kept:
+                kept.pop()
+        text = "".join(kept)
     return clean(text.replace("\t", "    "))
 
 
@@ -118,33 +124,32 @@ class OutputText:
         it was looked: at the end (or 0) all was looked through.
         """
         exact = text != text.lower()
+        size = self.size() or 0
         if forward:
-            lines = self._chunk_after(offset)
-            until = lines[-1].end if lines else (self.size() or 0)
+            begin, end = offset, min(size, offset + SEARCH_BYTES)
+            whole = self.begin_of(end) if end < size else end
+            until = end = whole if whole > begin else end
         else:
-            lines = self._chunk_before(offset)[::-1]
-            until = lines[-1].begin if lines else 0
-        for line in lines:
+            begin = max(0, offset - SEARCH_BYTES)
+            begin, end = (self.begin_of(begin) if begin else 0), offset
+            until = begin
+        block = _ESCAPE.sub("", self._read(begin, end - begin).decode("utf-8", "replace"))
+        if text not in (block if exact else block.lower()):
+            return None, until  # most of a long file is passed by so
+        lines = self._between(begin, end)
+        for line in lines if forward else reversed(lines):
             if text in (line.text if exact else line.text.lower()):
                 return line.begin, until
         return None, until
 
-    def _chunk_after(self, offset: int) -> list[Line]:
+    def _between(self, begin: int, end: int) -> list[Line]:
         lines: list[Line] = []
-        while not lines or lines[-1].end - offset < SEARCH_BYTES:
-            more = self.from_place(lines[-1].end if lines else offset, 4_096)
-            lines += more
-            if len(more) < 4_096:
-                break
-        return lines
-
-    def _chunk_before(self, offset: int) -> list[Line]:
-        lines: list[Line] = []
-        while not lines or offset - lines[0].begin < SEARCH_BYTES:
-            more = self.before_place(lines[0].begin if lines else offset, 4_096)
+        while begin < end:
+            more = [line for line in self.from_place(begin, 4_096) if line.begin < end]
             if not more:
                 break
-            lines = more + lines
+            lines += more
+            begin = more[-1].end
         return lines
 
     def _read(self, offset: int, size: int) -> bytes:

@@ -66,7 +66,8 @@ def charts_of(
     charts: list[Chart] = []
     slack = _slack(view)
     first = [_interval(view, late), *lanes, *([slack] if slack is not None else [])]
-    for chart in (*first, _memory(view, shared), _gpu(view), *gpus, _cpu(view)):
+    device = _together(_memory(view, shared), _gpu(view))
+    for chart in (*first, *device, *gpus, _cpu(view)):
         if chart.bars is None:
             charts.append(chart)
             continue
@@ -79,6 +80,13 @@ def charts_of(
         )
         charts.append(replace(chart, bars=bars))
     return charts
+
+
+def _together(memory: Chart, use: Chart) -> list[Chart]:
+    """Where there is nothing of either, for the same reason, one line says so."""
+    if memory.bars is None and use.bars is None and memory.figures == use.figures:
+        return [Chart(f"{memory.title} and {use.title}", memory.figures, None)]
+    return [memory, use]
 
 
 def _padded(values: Sequence[float | None], width: int) -> list[float | None]:

@@ -61,7 +61,7 @@ class Status:
 
 def header_rows(view: LiveView, width: int, height: int) -> Rows:
     """Below :func:`state_row`: command and parameters, and the verdict on the lines left."""
-    rows = [_target_row(view, width)] if height >= 2 else []
+    rows = [_target_row(view, width)] if height >= 3 else []
     return rows + _verdict_rows(view, width, height - len(rows))
 
 
@@ -100,6 +100,9 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     bad = summary.losses.events_malformed + status.damaged
     if bad:
         pieces.append((f"  {bad} malformed", "warn"))
+    notes = len(summary.notices)
+    if notes and summary.requests:  # without any frame, the verdict says them
+        pieces.append((f"  {notes} note{'s' * (notes > 1)} in the report", "warn"))
     if status.pace:
         pieces.append((f"  {status.pace}", "warn"))
     return line(width, pieces)
@@ -157,20 +160,30 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
 
 
 def _verdict_rows(view: LiveView, width: int, height: int) -> Rows:
-    """The verdict in plain words; with one line, what matters most of it."""
+    """The verdict in plain words and what to do next; on few lines, what matters most of it."""
     if height <= 0:
         return []
     verdict = view.summary.verdict
     band = "good" if verdict.code == "steady" else "dim" if verdict.code == "undecided" else "warn"
+    step = clean(verdict.next[0]) if verdict.next and height > 1 else ""
+    room = height - 1 if step else height
     text = clean(verdict.text) or "Nothing to say yet."
     cause = find_cause(verdict.cause)
-    if len(text) + 3 > width * height and cause is not None:
+    if len(text) + 3 > width * room and cause is not None:
         text = _in_short(view, cause)
-    lines = textwrap.wrap(text, width - 3)
-    if len(lines) > height:
-        lines = [*lines[: height - 1], lines[height - 1][: width - 4] + "…"]
-    rows = [line(width, [("   " if n else " ▸ ", band), (t, band)]) for n, t in enumerate(lines)]
+    rows = _told(" ▸ ", text, band, width, room)
+    if step:
+        rows += _told(" → ", step, "text", width, height - len(rows))
     return rows + [text_row(width) for _ in range(height - len(rows))]
+
+
+def _told(sign: str, text: str, band: str, width: int, height: int) -> Rows:
+    """A text on as many lines as it takes, at most ``height``; what is cut ends in ``…``."""
+    lines = textwrap.wrap(text, width - 3) or [""]
+    if len(lines) > height:
+        rest = " ".join(lines[height - 1 :])
+        lines = [*lines[: height - 1], fit(rest, width - 3)]
+    return [line(width, [("   " if n else sign, band), (t, band)]) for n, t in enumerate(lines)]
 
 
 def _in_short(view: LiveView, cause: Cause) -> str:
@@ -207,6 +220,9 @@ def readout_rows(view: LiveView, width: int, height: int) -> Rows:
     tails = summary.tails
     two += [(f"{gap}late ", "dim"), _counted(tails.count)]
     two.append((f" lost {ms(tails.lost_ms)} ms", "dim"))
+    answered = summary.action_to_frame_ms
+    if answered.count:
+        two += [(f"{gap}input to frame ", "dim"), (ms(answered.p50), "strong")]
     return [line(width, one), line(width, two)][:height]
 
 

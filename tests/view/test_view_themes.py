@@ -3,26 +3,76 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from textual.color import Color
 from textual.theme import Theme
 
-from mgtop.view.themes import ANSI, BANDS, BASE, DEFAULT, ThemeError, folders, load, load_all
+from mgtop.view.themes import (
+    ANSI,
+    BANDS,
+    BASE,
+    DEFAULT,
+    ThemeError,
+    folders,
+    load,
+    load_all,
+    load_users,
+)
 
 
 def test_the_themes_that_come_with_mgtop() -> None:
     names = [theme.name for theme in load_all()]
     assert {DEFAULT, ANSI, "mgtop-light", "mgtop-contrast", "mgtop-colourblind"} <= set(names)
-    assert len(names) == len(set(names))
+    assert len(names) == len(set(names)) >= 8
 
 
-@pytest.mark.parametrize(
-    "theme", [theme for theme in load_all() if theme.name != ANSI], ids=lambda theme: theme.name
-)
+COLOURED = [theme for theme in load_all() if not theme.ansi]
+TEXTS = ("text", "dim", "strong", "title", "good", "warn", "bad", "tail")
+
+
+@pytest.mark.parametrize("theme", COLOURED, ids=lambda theme: theme.name)
+def test_text_can_be_read_in_256_colours(theme: Theme) -> None:
+    """SSH does not forward COLORTERM: the nearest of 256 colours must do."""
+    ground = reduced(theme.background or "")
+    for band in TEXTS:
+        assert contrast(reduced(theme.variables[f"band-{band}"]), ground) >= 4.5, band
+    bar, rest = (reduced(theme.variables[f"band-{band}"]) for band in ("bar", "rest"))
+    assert contrast(bar, rest) >= 1.3
+    assert contrast(rest, ground) >= 1.3
+
+
+def reduced(color: str) -> Color:
+    near = RichColor.parse(color).downgrade(ColorSystem.EIGHT_BIT)
+    return Color(*near.get_truecolor())
+
+
+def test_sixteen_colours_are_the_terminals_own() -> None:
+    plain = [theme for theme in load_all() if theme.ansi]
+    assert {theme.dark for theme in plain} == {True, False}
+    for theme in plain:
+        assert all(value.startswith("ansi_") for value in theme.variables.values())
+
+
+def test_a_users_own_themes(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(theme_text())
+    (tmp_path / "b.toml").write_text(theme_text(primary="blueish"))
+    (tmp_path / "c.toml").write_text(theme_text(head='name = "mgtop-dark"\ndark = true'))
+    (tmp_path / "notes.txt").write_text("no theme")
+    themes, troubles = load_users({"mgtop-dark"}, tmp_path)
+    assert [theme.name for theme in themes] == ["mine"]
+    assert len(troubles) == 2
+    assert "b.toml: [colors] primary: 'blueish' is not a colour" in troubles[0]
+    assert "c.toml: there is another theme called mgtop-dark" in troubles[1]
+    assert load_users(set(), tmp_path / "none") == ([], [])
+
+
+@pytest.mark.parametrize("theme", COLOURED, ids=lambda theme: theme.name)
 def test_text_can_be_read(theme: Theme) -> None:
     """WCAG 2: at least 4.5 : 1 for text, 3 : 1 for what is drawn."""
     variables = theme.variables
     ground = Color.parse(theme.background or "")
-    for band in ("text", "dim", "strong", "title", "good", "warn", "bad", "tail"):
+    for band in TEXTS:
         assert contrast(Color.parse(variables[f"band-{band}"]), ground) >= 4.5, band
     for band in ("bar", "mark"):
         assert contrast(Color.parse(variables[f"band-{band}"]), ground) >= 3, band

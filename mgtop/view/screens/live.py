@@ -28,7 +28,8 @@ from mgtop.view.text_rows import (
 from mgtop.view.viewing import Viewing
 
 Rows = list[list[Run]]
-TALL = 30
+LOW, TALL = 20, 30
+"""A screen that is lower shows no chart that has nothing to draw."""
 FOLDED, FOLDED_TALL = 2, 6
 """Lanes that are shown on a low and on a tall screen, until all are asked for."""
 
@@ -63,7 +64,8 @@ class LiveScreen(TimeScreen):
         assert window is not None
         selected = viewing.renew_selected(view)
         own = next((place for place in view.gpus if place.gpu == own_gpu(view)), None)
-        most = 99 if self.unfolded else FOLDED if height < TALL else FOLDED_TALL
+        most = 99 if self.unfolded else FOLDED_TALL if height >= TALL else FOLDED
+        most = 1 if height < LOW and not self.unfolded else most
         charts = charts_of(
             view,
             width,
@@ -75,6 +77,8 @@ class LiveScreen(TimeScreen):
             late=late_columns(view, window),
             cursor=self.cursor_column(),
         )
+        if height < LOW:
+            charts = [chart for chart in charts if chart.bars is not None] or charts
         layout = lay_out(height, [chart.want for chart in charts], selected is not None)
         status = viewing.status()
         header, titles, playout = self._figures(view, charts, layout, width)

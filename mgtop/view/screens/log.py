@@ -37,8 +37,8 @@ class LogScreen(SessionScreen):
         self._selected: int | None = None
         self._shift = 0
         self._found = ""
-        self._search: tuple[int, bool] | None = None
-        """From where on it is looked, and whether forward."""
+        self._search: tuple[int, bool, bool] | None = None
+        """From where on it is looked, whether forward, and whether for the second time round."""
         self._page: list[Line] = []
         self._room = 1
 
@@ -209,14 +209,14 @@ class LogScreen(SessionScreen):
         at = self._selected or 0
         if forward and not here:
             at = next((one.end for one in self._page if one.begin == at), at)
-        self._search = (at, forward)
+        self._search = (at, forward, False)
         self._search_on()
 
     def _search_on(self) -> None:
         """Look through some more; keys have their turn in between."""
         if self._search is None:
             return
-        at, forward = self._search
+        at, forward, again = self._search
         found, until = self._text.find(self._found, at, forward)
         size = self._text.size() or 0
         if found is not None:
@@ -224,10 +224,14 @@ class LogScreen(SessionScreen):
             self._go_to_offset(found)
             self.draw()
         elif until == at or until <= 0 or until >= size:
-            self._search = None
-            self.say(f"{self._found!r} is not found {'further on' if forward else 'before'}")
+            if again:
+                self._search = None
+                self.say(f"{self._found!r} is not in the output")
+                return
+            self._search = (0 if forward else size, forward, True)
+            self._search_on()
         else:
-            self._search = (until, forward)
+            self._search = (until, forward, again)
             self.say(f"looking for {self._found!r}: {100 * until // max(1, size)} %")
             self.set_timer(SEARCH_S, self._search_on)
 

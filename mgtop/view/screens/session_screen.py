@@ -103,6 +103,8 @@ class SessionScreen(Screen[None]):
     def footer(self, view: LiveView, width: int) -> list[Run]:
         """The row of keys, or of what was just done."""
         text = footer(self.KEYS, self.viewing.readonly)
+        if not self.viewing.feed.live:
+            text = text.replace("space pause", "space play ")
         return key_row(view, self.viewing.status(), text, width)
 
     def body(self, view: LiveView, width: int, height: int) -> Rows:

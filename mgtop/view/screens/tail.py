@@ -90,10 +90,18 @@ class TailScreen(SessionScreen):
             return self._known[1]
         records = feed.between(begin_ns - SETTLED_NS // 2, end_ns)
         names = feed.model.channels.process(mark.tail.proc).names
-        frame = Frame(mark.tail.proc, mark.begin_ns, mark.t_ns)
+        frame = Frame(mark.tail.proc, self._number_of(mark), mark.begin_ns, mark.t_ns)
         strips = closeup(records, frame, begin_ns, end_ns, columns, names)
         self._known = (key, strips)
         return strips
+
+    def _number_of(self, mark: TailMark) -> int:
+        """The process's own number of the frame's request; 0: nobody knows."""
+        tail = mark.tail
+        for request in reversed(self.viewing.feed.model.traffic.requests):
+            if request.id == tail.request and request.proc == tail.proc:
+                return request.number
+        return 0
 
     def help_text(self) -> Sequence[str]:
         """How to read the strips."""
