@@ -25,7 +25,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -63,6 +63,7 @@ class Options:
         paint_text: text that must be there for the screen to count as painted.
         keys: what is typed, and when (seconds since the start).
         env: added to the environment; an empty value removes.
+        screens_at: seconds since the start at which the screen is kept, too.
     """
 
     command: list[str]
@@ -76,6 +77,7 @@ class Options:
     keys: list[tuple[float, bytes]] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     want_screen: bool = False
+    screens_at: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -94,6 +96,8 @@ class Result:
     """From a key to the next output."""
     exit_status: int | None = None
     screen: list[str] = field(default_factory=list)
+    screens: list[list[str]] = field(default_factory=list)
+    """As asked for by ``screens_at``."""
 
 
 def cpu_seconds(pid: int) -> float:
@@ -234,6 +238,8 @@ def measure(options: Options) -> Result:
     if line.chunks:
         result.first_byte_ms = round(line.chunks[0][0] * 1e3, 1)
     result.screen, result.first_paint_ms = replay(line.chunks, options, end)
+    whole = replace(options, want_screen=True)
+    result.screens = [replay(line.chunks, whole, at)[0] for at in options.screens_at]
     return result
 
 

@@ -104,7 +104,7 @@ def show(name: str, result: Result, out: dict[str, object]) -> None:
         f" {cell(max(result.rss_mib, default=None), '7.1f')} {cell(key, '6.0f')}",
         flush=True,
     )
-    out[name] = {k: v for k, v in asdict(result).items() if k != "screen"}
+    out[name] = {k: v for k, v in asdict(result).items() if k not in ("screen", "screens")}
 
 
 def main() -> int:

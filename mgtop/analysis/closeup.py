@@ -17,6 +17,7 @@ from mgtop.wire import records as r
 MIB = 1 << 20
 NOTABLE_SHARE = 0.1
 """Waiting that is a smaller part of the late interval does not fill its strip."""
+OTHER_REQUESTS = "other work"
 Kind = Literal["busy", "level", "rate"]
 
 
@@ -47,9 +48,10 @@ class Strip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Which late frame: its process, its request's number there, and its interval."""
+    """Which late frame: its process, its request's number there (0: not known), its interval."""
 
     proc: int
+    request: int
     begin_ns: int
     end_ns: int
 
@@ -191,6 +193,9 @@ class _Gather:
     def _is_its(self, record: r.Event) -> bool:
         return record.proc == self.frame.proc
 
+    def _serves(self, request: int) -> bool:
+        return not request or not self.frame.request or request == self.frame.request
+
     def _ran(self, name: str, t_ns: int, duration_ns: int) -> None:
         self.busy.setdefault(name, _Busy()).pieces.append((t_ns - duration_ns, t_ns))
 
@@ -213,7 +218,7 @@ class _Gather:
 
     def emit(self, record: r.FrameEmit) -> None:
         """Frames: their interval, and how long the thread waited for a core."""
-        if not self._is_its(record):
+        if not self._is_its(record) or not self._serves(record.request):
             return
         before = self._frames.get(record.request)
         self._frames[record.request] = record
@@ -227,10 +232,11 @@ class _Gather:
             wait.cover(before.t_ns, record.t_ns, waited)
 
     def span(self, record: r.Span) -> None:
-        """Named work."""
+        """Named work; that for other requests in one strip."""
         if self._is_its(record):
             name = self.names.get(record.name, f"#{record.name}")
-            self._ran(name, record.t_ns, record.duration_ns)
+            its = name if self._serves(record.request) else OTHER_REQUESTS
+            self._ran(its, record.t_ns, record.duration_ns)
 
     def name(self, record: r.Name) -> None:
         """A new name."""
@@ -285,7 +291,7 @@ class _Gather:
         if whose == "others":
             self._level(f"others {record.gpu}", "MiB").add(record.t_ns, record.used_bytes / MIB)
         else:
-            self._level(f"mine {record.gpu}", "MiB").add(record.t_ns, record.used_bytes / MIB)
+            self._level(f"target {record.gpu}", "MiB").add(record.t_ns, record.used_bytes / MIB)
 
     def utilisation(self, record: r.GpuUtilisation) -> None:
         """Utilisation of a device over the past period."""
@@ -346,17 +352,21 @@ _TAKES: dict[type, Callable[[_Gather, Any], None]] = {
 }
 
 _ORDER = (
-    "interval", *r.SPAN_NAMES[1:], "", "gc", "compile", "user wait", "q", "core wait", "throttled",
-    "CPU target", "CPU all", "GPU", "clock", "memory", "mine", "cache", "alloc", "others", "mgtop",
+    "interval", *r.SPAN_NAMES[1:], "", "gc", "compile", "user wait", OTHER_REQUESTS, "q",
+    "core wait", "throttled", "CPU target", "CPU all", "GPU", "clock", "memory", "target",
+    "cache", "alloc", "others", "mgtop",
 )  # fmt: skip
 """By first words; "" stands for spans of other names."""
+_WORK = {*r.SPAN_NAMES, "gc", "compile", "user wait", OTHER_REQUESTS, "mgtop"}
 _RANKS = {name: number for number, name in enumerate(_ORDER)}
 
 
 def _place(strip: Strip) -> tuple[int, str]:
-    first = strip.name.split(" ", 1)[0]
-    rank = _RANKS.get(strip.name, _RANKS.get(first, _RANKS[""]))
-    return rank, strip.name
+    if strip.kind == "busy":
+        known = strip.name if strip.name in _WORK else ""
+    else:
+        known = strip.name if strip.name in _RANKS else strip.name.split(" ", 1)[0]
+    return _RANKS.get(known, _RANKS[""]), strip.name
 
 
 def _merged(pieces: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> list[tuple[int, int]]:

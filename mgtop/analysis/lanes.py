@@ -38,6 +38,8 @@ class Lanes:
         self._ranks: dict[int, int] = {}
         self._procs: set[int] = set()
         self._overlapped = False
+        self._put_out: dict[tuple[int, int], None] = {}
+        """Requests whose place another one took: they are over, or they will emit again."""
         self._without: dict[tuple[int, int], int] = {}
         """Requests that found no lane, and when they were last heard of."""
 
@@ -59,23 +61,40 @@ class Lanes:
             self._store.add_span(f"lane:{lane}", begin_ns, frame.t_ns, value)
 
     def _lane_of(self, request: Request, t_ns: int) -> int | None:
-        free = None
         for number, place in enumerate(self._places):
             if place.request is request:
                 place.heard_ns = t_ns
                 return number
-            if free is None and _is_over(place, t_ns):
-                free = number
         if len(self._procs) < MOST_RANKS:
             self._procs.add(request.proc)
-        if free is not None:
-            self._places[free] = _Place(request, t_ns)
-            return free
-        if len(self._places) >= MOST_LANES:
-            return None
-        self._overlapped = self._overlapped or bool(self._places)
-        self._places.append(_Place(request, t_ns))
-        return len(self._places) - 1
+        again = (request.proc, request.number) in self._put_out
+        self._put_out.pop((request.proc, request.number), None)
+        if again:
+            self._overlapped = True  # it goes on beside the one that took its place
+        free = self._free(t_ns)
+        if (request.proc, request.number) in self._without:
+            if free is None:
+                return None
+            del self._without[request.proc, request.number]
+        if free is None and (again or not self._places):
+            if len(self._places) >= MOST_LANES:
+                return None
+            self._places.append(_Place(request, t_ns))
+            return len(self._places) - 1
+        if free is None:
+            # The first frame of the next request often comes before the word that the last one
+            # is over. So it takes the place that was silent longest, for as long as nobody asks.
+            free = min(range(len(self._places)), key=lambda n: self._places[n].heard_ns)
+            before = self._places[free].request
+            self._put_out[before.proc, before.number] = None
+            if len(self._put_out) > 256:
+                del self._put_out[next(iter(self._put_out))]
+        self._places[free] = _Place(request, t_ns)
+        return free
+
+    def _free(self, t_ns: int) -> int | None:
+        """The lowest lane whose request is over."""
+        return next((n for n, place in enumerate(self._places) if _is_over(place, t_ns)), None)
 
     def seen(self, now_ns: int) -> tuple[list[Lane], int]:
         """The lanes in the order of ranks and processes, and how many requests have none now."""
