@@ -71,6 +71,8 @@ def gpus_in(text: str, *, has_vram: bool, has_capability: bool, demanding: bool)
         demanding: it demands something.
     """
     found = list(_series(text))
+    if found and _states_version(text) and condition_in(text, found[0].start):
+        return iter(())  # the series only illustrates when a version is needed
     if not has_capability:
         found += _listed_capabilities(text)
     kinds = bool(found)

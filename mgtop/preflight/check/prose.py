@@ -194,13 +194,17 @@ class _Sentence:
         if alone and after.negative and not before.negative:
             return "negative", after.untested
         if strength is not None:
+            outside = said(f"{self.text[clause_begin:begin]} {self.text[stop:clause_stop]}")
+            soft = outside.recommended or outside.optional or outside.tested
+            if soft and self.text[begin - 1 : begin] == "(":
+                return outside._replace(negative=False).strength() or strength, False
             return strength, False
         for words, part in ((before, self.text[clause_begin:begin]), (after, "")):
             floor = bool(_MINIMUM.search(part))  # at least 24 GB here is no floor for what follows
             words = words._replace(negative=False, untested=False, floor=floor)
             if strength := words.strength():
                 return strength, False
-        return self._heading_strength() or ("minimum" if before.floor else "tested"), False
+        return self._heading_strength() or "tested", False
 
     def _stated(
         self, kind: Kind, start: int, end: int, strength: Strength, untested: bool, **more: object

@@ -21,7 +21,7 @@ _GIB = {"T": 1024.0, "G": 1.0, "M": 1 / 1024}
 _SMALLEST_GIB = 1.0
 BREAK = re.compile(
     r"(?<!\d),|,(?!\d{3})|[,;;。、()()|•]|\s/\s|:\s(?=[^\d]{40})"
-    r"|\b(?:and|but|while|plus)\b(?!\s+(?:later|above|newer|higher|up\b|greater|more))|以及|并且|和(?!以)|同时",
+    r"|\b(?:and|but|while|plus)\b(?!\s+(?:later|above|newer|higher|up\b|greater|more|is\b|are\b))|以及|并且|和(?!以)|同时",
     _FLAGS,
 )
 _STRONG: dict[SizeKind, re.Pattern[str]] = {
@@ -59,7 +59,8 @@ _LESS_BY = re.compile(
     _FLAGS,
 )
 _BELOW = re.compile(
-    r"(?:\bless\s+than|\bbelow|\bunder|\bfewer\s+than|\bsmaller\s+than|(?<![≤>])<|(?<!不)(?<!不会)低于|小于|不足|少于)\s*$",
+    r"(?:(?<!no )(?<!not )\bless\s+than|\bbelow|\bunder|\bfewer\s+than|\bsmaller\s+than|(?<![≤>])<"
+    r"|(?<!不)(?<!不会)低于|小于|不足|少于)\s*$",
     _FLAGS,
 )
 _FITS = re.compile(

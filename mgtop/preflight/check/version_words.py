@@ -28,7 +28,7 @@ _SANE: dict[Kind, tuple[Version, Version]] = {
     "package": ((0,), (5000,)),
 }
 _FILL = (
-    r"(?:[\s:=<>≥≤⩾~^(`'\"|*_-]|"
+    r"(?:[\s:=<>≥≤⩾~^()`'\"|*_-]|"
     r"\b(?:versions?|ver|release|is|are|be|of|to|at|least|or|toolkit|nvcc|sdk|build|runtime|driver|the|a|"
     r"newer|later|than|above|below|minimum|must|should|has|have|needs?|requires?|required|requirement|"
     r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested)\b"
