@@ -1,4 +1,4 @@
-"""What is asked of each part of ``benchmarks.gpu.memory``: mgtop's report beside torch's figures."""
+"""What is asked of each part of ``benchmarks.gpu.memory``: the report beside torch's figures."""
 
 from __future__ import annotations
 

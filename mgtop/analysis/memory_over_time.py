@@ -10,7 +10,8 @@ def stage_spans(log: MemoryLog, start_ns: int, begin_ns: int, end_ns: int) -> li
     """Stages that touch begin … end, oldest first; the last one lasts."""
     turns = [(turn.t_ns, turn.stage, turn.inferred) for turn in log.stages.turns]
     if not turns or turns[0][0] > start_ns:
-        turns.insert(0, (start_ns, "load", not turns or turns[0][1] != "load"))
+        guessed = not turns or turns[0][2] or turns[0][1] != "load"
+        turns.insert(0, (start_ns, "load", guessed))
     spans: list[StageSpan] = []
     for i, (t_ns, stage, inferred) in enumerate(turns):
         until = turns[i + 1][0] if i + 1 < len(turns) else None

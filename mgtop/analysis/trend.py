@@ -143,7 +143,7 @@ def plateau(points: Sequence[Point], least: float) -> Plateau | None:
         return None
     values = [y for _, y in points]
     tail = values[-max(FEWEST // 2, n // 4) :]
-    level, first = median(tail), median(values[: max(2, n // 32)])
+    level, first = median(tail), median(values[:3])
     amount = level - first
     if amount < least or max(tail) - min(tail) > 0.5 * amount:
         return None
