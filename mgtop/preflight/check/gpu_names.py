@@ -46,7 +46,7 @@ MODEL = re.compile(
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
 ARCHITECTURE = re.compile(
-    r"(?<![a-z])(pascal|volta|turing|ampere|ada(?:\s+lovelace)?|hopper|blackwell)(?![a-z])"
+    r"(?<![a-z])(pascal|volta|turing|ampere|(?<!\d )ada(?:\s+lovelace)?|hopper|blackwell)(?![a-z])"
     r"|(帕斯卡|伏特|图灵|安培|霍珀)",
     re.IGNORECASE | re.ASCII,
 )

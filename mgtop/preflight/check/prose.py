@@ -110,7 +110,7 @@ class _Sentence:
                 continue
             strength, untested = self.strength(found.start, found.end)
             strength = _of_version(strength, found)
-            if found.kind == "cuda" and _LABEL.match(self.text):
+            if found.kind == "cuda" and _LABEL.match(self.text) and not self._is_entry():
                 strength = "recommended"  # it heads the commands for that one
             yield (
                 found.start,
@@ -173,6 +173,12 @@ class _Sentence:
 
     def _heading_strength(self) -> Strength | None:
         return self.place.strength or strength_of_heading(self.place.headings)
+
+    def _is_entry(self) -> bool:
+        """Whether it is a bare entry of a list that its heading speaks of."""
+        return self._heading_strength() is not None and not self.text.lstrip().startswith(
+            ("For ", "for ", "用于")
+        )
 
     def strength(self, start: int, end: int) -> tuple[Strength, bool]:
         """How strongly the thing at a place is stated: by the words next to it first."""

@@ -10,6 +10,7 @@ from mgtop.preflight.check import gpu_names
 from mgtop.preflight.check.markup import Row
 from mgtop.preflight.check.prose import Place, lines_of, requirements_in
 from mgtop.preflight.check.stated import Stated
+from mgtop.preflight.check.systems import systems_in
 from mgtop.preflight.check.words import strength_of_heading
 
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -25,8 +26,18 @@ _MODEL_MEMORY = re.compile(r"\b(?:params?|parameters|size)\b", _FLAGS)
 _GENERIC = {"requirement", "requirements", "value", "item", "minimum", "recommended", "spec"}
 
 
-def requirements_of(row: Row, file: str) -> Iterator[Stated]:
-    """What each cell of a row states, read with its column's header and its row's first cell."""
+def requirements_of(row: Row, file: str) -> list[Stated]:
+    """What each cell of a row states, read with its column's header and its row's first cell.
+
+    A system in the first cell only says what the row's other figures are for.
+    """
+    found = list(_cells(row, file))
+    others = [one for one in found if one.kind != "os"]
+    first_is_label = bool(row.headers) and bool(systems_in(row.cells[0] if row.cells else ""))
+    return others if others and first_is_label else found
+
+
+def _cells(row: Row, file: str) -> Iterator[Stated]:
     label = row.cells[0] if row.cells else ""
     told: set[tuple[str, object, object]] = set()
     for at, cell in enumerate(row.cells):

@@ -58,6 +58,7 @@ _LESS_BY = re.compile(
     r"(?:\bby|\bsav(?:e|es|ed|ing)|节省|减少|降低)\s*(?:了|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
     _FLAGS,
 )
+_MORE_THAN_BEFORE = re.compile(r"\s*(?:more|less|fewer)\b(?=.*\bthan\b)", _FLAGS)
 _BELOW = re.compile(
     r"(?:(?<!no )(?<!not )\bless\s+than|\bbelow|\bunder|\bfewer\s+than|\bsmaller\s+than|(?<![≤>])<"
     r"|(?<!不)(?<!不会)低于|小于|不足|少于)\s*$",
@@ -124,7 +125,7 @@ def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
         if any(a <= start < b for a, b in skipped):
             continue
         before = text[:start]
-        if _LESS_BY.search(before):
+        if _LESS_BY.search(before) or _MORE_THAN_BEFORE.match(text[end:]):
             continue
         if _BELOW.search(before) and not _FITS.search(before):
             continue
@@ -143,7 +144,8 @@ def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:
         return following[0]
     if preceding:
         return preceding[0]
-    if _OTHER_THING.search(before) or _OTHER_THING.search(after):
+    above = _nearest(_STRONG, headings, last=True)
+    if above is None and (_OTHER_THING.search(before) or _OTHER_THING.search(after)):
         return None
     segment = text[begin:stop]
     if gpu_names.MODEL.search(segment):
@@ -154,7 +156,7 @@ def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:
     earlier = _nearest(_STRONG, text[:begin], last=True)
     if earlier:
         return earlier[0]
-    if _OTHER_THING.search(text):
+    if above is None and _OTHER_THING.search(text):
         return None
     later = _nearest(_STRONG, text[stop:], last=False)
     if later and later[1] < 30:
@@ -164,7 +166,7 @@ def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:
     weak = _nearest(_WEAK, text[:start], last=True) or _nearest(_WEAK, text[end:], last=False)
     if weak:
         return weak[0]
-    above = _nearest(_STRONG, headings, last=True) or _nearest(_WEAK, headings, last=True)
+    above = above or _nearest(_WEAK, headings, last=True)
     if above:
         return above[0]
     return "unclear" if _MEMORY.search(text) else None

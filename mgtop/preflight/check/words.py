@@ -125,7 +125,7 @@ def said(text: str) -> Said:
 _HEADINGS: tuple[tuple[re.Pattern[str], Strength], ...] = (
     (_words(r"\bminimum\b", r"最低|最小"), "minimum"),
     (_words(r"\brecommended\b", r"推荐|建议"), "recommended"),
-    (_words(r"\btested\b", r"\bvalidated\b", r"测试"), "tested"),
+    (_words(r"\btest(?:ed|ing)\b", r"\bvalidated\b", r"测试"), "tested"),
     (_words(r"\boptional\b", r"可选"), "optional"),
     (
         _words(
