@@ -29,6 +29,7 @@ from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
 from mgtop.view.screens.live import LiveScreen
 from mgtop.view.screens.session_screen import SessionScreen
 from mgtop.view.screens.signal_dialog import SignalDialog
+from mgtop.view.segment_answers import SegmentAnswers, ask
 from mgtop.view.signalling import CannotSignal, Receiver, send
 from mgtop.view.snapshot import save
 from mgtop.view.themes import ANSI, DEFAULT, load_all, load_users
@@ -266,6 +267,17 @@ class MgtopApp(App[Leaving]):
             self.say(f"the snapshot cannot be written: {error.strerror}")
             return
         self.say(f"saved snapshots/{target.name}")
+        answers = ask(self.folder, target, summary.memory) if self.feed.live else None
+        if answers is not None:
+            self._await_segments(answers)
+
+    def _await_segments(self, answers: SegmentAnswers) -> None:
+        """Say what became of a segment map, once that is known."""
+        said = answers.look()
+        if said is None:
+            self.set_timer(0.25, partial(self._await_segments, answers))
+        else:
+            self.say(said)
 
     def action_signal(self) -> None:
         """Send a signal to the chosen process, or to the target itself; ask first."""
