@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 from view_pictures import SUMMARY, live_view
 
+from mgtop.analysis.model import Model
 from mgtop.analysis.summary import ActionToFrame, NoticeSummary
 from mgtop.view.text_rows import Status, readout_rows, state_row
+from mgtop.wire.records import FrameEmit
 
 
 def shown(**changes: Any) -> str:
@@ -25,7 +27,9 @@ def test_the_time_from_an_input_to_its_frame_stands_beside_the_figures() -> None
 
 def test_notes_are_pointed_at_where_frames_come_all_the_same() -> None:
     notices = [NoticeSummary(source="hooks", text="frames.hooks: a:b: no b", t_ms=1.0)]
-    requests = SUMMARY.requests or Program().receive().emits([50, 50]).summary().requests
+    model = Model()
+    model.feed(FrameEmit(1, 1, 1, 1, 1, 0, 0, 1))
+    requests = model.summary().requests
     assert "1 note in the report" in shown(notices=notices, requests=requests)
     assert "2 notes in the report" in shown(notices=notices * 2, requests=requests)
     assert "in the report" not in shown(notices=notices, requests=[])
