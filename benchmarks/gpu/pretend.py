@@ -19,6 +19,11 @@ MIB = 1 << 20
 TOTAL = 80 << 30
 
 
+def told(size: int) -> str:
+    """A size as torch's messages tell it."""
+    return f"{size / MIB:.2f} MiB" if size < 1 << 30 else f"{size / (1 << 30):.2f} GiB"
+
+
 class Segment:
     """A piece from the driver with one block at its beginning."""
 
@@ -73,13 +78,11 @@ class Allocator:
         return Held(self, segment, size)
 
     def _message(self, size: int) -> str:
-        gib = 1 << 30
         return (
-            f"CUDA out of memory. Tried to allocate {size / gib:.2f} GiB. GPU 0 has a total "
-            f"capacity of {TOTAL / gib:.2f} GiB of which {(TOTAL - self.reserved) / gib:.2f} GiB "
-            f"is free. Of the allocated memory {self.allocated / gib:.2f} GiB is allocated by "
-            f"PyTorch, and {(self.reserved - self.allocated) / MIB:.2f} MiB is reserved by "
-            "PyTorch but unallocated."
+            f"CUDA out of memory. Tried to allocate {told(size)}. GPU 0 has a total capacity of "
+            f"{told(TOTAL)} of which {told(TOTAL - self.reserved)} is free. Of the allocated "
+            f"memory {told(self.allocated)} is allocated by PyTorch, and "
+            f"{told(self.reserved - self.allocated)} is reserved by PyTorch but unallocated."
         )
 
     def empty(self) -> None:
