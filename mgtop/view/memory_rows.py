@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from mgtop.analysis.live import LiveView, Series
 from mgtop.analysis.memory_figures import MemoryPin, MemorySummary, StageMemory
+from mgtop.analysis.reasons_memory import RELEASE
 from mgtop.charts import Bars, Glyphs, Run, axis_row, draw, round_up, text_row
 from mgtop.charts.axis import clock
 from mgtop.view.chart_rows import marked_columns, title_row
@@ -90,7 +91,13 @@ def _story(memory: MemorySummary, width: int) -> Rows:
     if host.text and (host.shape == "rising" or not memory.text):
         band = "warn" if host.shape == "rising" else "text"
         rows += [line(width, [("   ", band), (p, band)]) for p in _wrapped(host.text, width)]
-    return rows[:4]
+    if "rising" in (memory.shape, host.shape):
+        rows = rows[:3]
+        rows += [
+            line(width, [("   " if n else " → ", "text"), (part, "text")])
+            for n, part in enumerate(_wrapped(RELEASE, width)[:2])
+        ]
+    return rows[:5]
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -92,6 +92,9 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     elif view.last_frame_age_ns is not None and view.state != "stalled":
         last = age_if_late(view.last_frame_age_ns, summary.interval_ms.p50)
         pieces.append((f"  frame {last} ago", "dim"))
+    rising = _rising(view)
+    if rising:
+        pieces.append((f"  ▲ {rising} rises (3)", "warn"))
     if status.behind_ns is not None:
         pieces.append((f"  ◂ {clock(status.behind_ns)} back", "warn"))
     lost = summary.losses.events_dropped
@@ -106,6 +109,14 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     if status.pace:
         pieces.append((f"  {status.pace}", "warn"))
     return line(width, pieces)
+
+
+def _rising(view: LiveView) -> str:
+    """Which memory grows without an end, if any: frames do not tell, until it is full."""
+    memory = view.summary.memory
+    if memory.shape == "rising":
+        return "GPU memory"
+    return "RAM" if memory.host.shape == "rising" else ""
 
 
 def places_row(current: str, width: int, aside: str = "") -> list[Run]:

@@ -16,7 +16,8 @@ from textual.widgets import Input, Static
 from mgtop.analysis.causes import all_causes
 from mgtop.view.bindings import PLACES, Key, help_lines
 
-HELP_WIDTH = 66
+HELP_WIDTH = 72
+HELP_NAMES = 15
 Leaving = Literal["leave", "stop", "stop_target"]
 
 
@@ -102,11 +103,16 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The list of keys, from the same data that makes them work."""
-        lines = [f"{keys:<14} {text}" for keys, text in help_lines(self._keys)]
-        places = [f"  {n} {place.title:<8} {place.help}" for n, place in enumerate(PLACES, 1)]
-        reading = [line for text in self._reading for line in textwrap.wrap(text, HELP_WIDTH)]
+        width = max(24, min(HELP_WIDTH, self.app.size.width - 10))
+        names = [(f"  {n} {place.title}", place.help) for n, place in enumerate(PLACES, 1)]
+        lines = [
+            line
+            for name, text in [*help_lines(self._keys), ("", ""), *names, ("", "")]
+            for line in _two_columns(name, text, width)
+        ]
+        lines += [line for text in self._reading for line in textwrap.wrap(text, width)]
         with VerticalScroll(classes="dialog"):
-            yield Static("\n".join([*lines, "", *places, "", *reading]).rstrip(), markup=False)
+            yield Static("\n".join(lines).rstrip(), markup=False)
 
     def action_down(self) -> None:
         """Further down."""
@@ -119,6 +125,12 @@ class Help(ModalScreen[None]):
     def action_close(self) -> None:
         """Back to the screen."""
         self.dismiss(None)
+
+
+def _two_columns(name: str, text: str, width: int) -> list[str]:
+    """A name and what it does, wrapped beside it."""
+    parts = textwrap.wrap(text, max(8, width - HELP_NAMES)) or [""]
+    return [f"{'' if n else name:<{HELP_NAMES}}{part}" for n, part in enumerate(parts)]
 
 
 def legend() -> list[str]:

@@ -14,6 +14,7 @@ _CLASSES = {
     "memory": "memory:MemoryScreen",
     "log": "log:LogScreen",
     "processes": "processes:ProcessScreen",
+    "rounds": "session_rounds:SessionRoundsScreen",
 }
 
 
