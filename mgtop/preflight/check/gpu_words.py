@@ -79,7 +79,7 @@ def gpus_in(text: str, *, has_vram: bool, has_capability: bool, demanding: bool)
     if not has_capability and not kinds:
         found += _architectures(text)
     if not found and not has_vram and not has_capability:
-        found += _models(text)
+        found += _models(text, demanding)
     if not found and not has_vram and demanding and not has_capability:
         found += _any_gpu(text)
     return iter(found)
@@ -163,9 +163,9 @@ def _states_version(text: str) -> bool:
     return any(True for _ in versions_in(text))
 
 
-def _models(text: str) -> Iterator[Found]:
+def _models(text: str, demanding: bool) -> Iterator[Found]:
     matches = list(gpu_names.MODEL.finditer(text))
-    if matches and _SPOKEN_OF.search(text):
+    if matches and (demanding or _SPOKEN_OF.search(text)):
         yield Found(
             "vram",
             tuple(gpu_names.models_in(text)),

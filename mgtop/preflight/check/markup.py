@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^\s*(?:>\s*)?(```+|~~~+)")
+_FENCE = re.compile(r"^\s*(?:>\s*)?(```+(?=[^`]*$)|~~~+)")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _HTML_HEADING = re.compile(r"^\s*<h([1-6])[^>]*>(.*?)</h\1>", re.IGNORECASE)
 _ITEM = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]|\d{1,2}[.)])\s+")
@@ -258,7 +258,9 @@ def _sentences(block: Sequence[tuple[int, str]], context: Context) -> Iterator[S
 
     begin = 0
     ends = [
-        match for match in _END.finditer(text) if not _ABBREVIATION.search(text[: match.start()])
+        match
+        for match in _END.finditer(text)
+        if not _ABBREVIATION.search(text[max(0, match.start() - 12) : match.start()])
     ]
     for at in [*(match.end() for match in ends), len(text)]:
         part = text[begin:at]

@@ -45,7 +45,7 @@ def measure(
     )
     torch = (packages or {}).get("torch")
     cuda = interpreter.cuda_of(cuda_question)
-    gpus, gpus_reason = _gpus(answer)
+    gpus, gpus_reason = gpus_of(answer)
     return Machine(
         gpus=gpus,
         gpus_reason=gpus_reason,
@@ -68,7 +68,7 @@ def measure(
     )
 
 
-def _gpus(answer: NvmlAnswer) -> tuple[list[Device] | None, str]:
+def gpus_of(answer: NvmlAnswer) -> tuple[list[Device] | None, str]:
     """The GPUs that a program started here would see; None where the driver does not answer."""
     if answer.hanging is not None:
         return None, f"the driver does not answer {answer.hanging}"

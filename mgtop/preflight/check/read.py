@@ -32,6 +32,10 @@ _DOCUMENT = re.compile(
     r"environment|docker|安装\w*)[\w.\-]*\.(?:md|markdown|rst|txt)$|^readme$",
     re.IGNORECASE,
 )
+_IN_A_CASE = re.compile(
+    r"\b(?:on|for|with)\s+CUDA\s+\d|\b(?:ARM|aarch64|arm64)\b|\binstead\b", re.IGNORECASE
+)
+"""What a sentence suggests for some machines only."""
 _REQUIREMENTS = re.compile(
     r"^(?:.*[-_.])?(?:requirements?|reqs?)(?:[-_.].*)?\.(?:txt|in)$", re.IGNORECASE
 )
@@ -156,7 +160,9 @@ def _sentence(piece: markup.Sentence, file: str) -> Iterator[Stated]:
         place = 0
         for line in piece.raw.split("\n"):  # with its addresses, which are blanked in the text
             bare = re.sub(r"[`*]", " ", line)
-            yield from commands.requirements_in(bare, file=file, line=piece.line_at(place))
+            for stated in commands.requirements_in(bare, file=file, line=piece.line_at(place)):
+                if stated.kind != "cuda" or not _IN_A_CASE.search(piece.text):
+                    yield stated
             place += len(line) + 1
         return
     yield from prose.requirements_in(

@@ -8,7 +8,7 @@ from mgtop.preflight.check.stated import TRAINING
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _TRAINING = re.compile(
-    r"(?<!pre-)(?<!pre)\b(?:training|train|trained\s+(?:on|with|using)|fine-?tun\w*|finetun\w*"
+    r"(?<!pre-)(?<!pre)\b(?:training|train(?![-\s]test)|trained\s+(?:on|with|using)|fine-?tun\w*|finetun\w*"
     r"|distill(?:ation|ing)|lora(?!\s+weights?))\b|训练|微调|(?<!预)训",
     _FLAGS,
 )

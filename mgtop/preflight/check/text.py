@@ -27,6 +27,8 @@ LABELS = {
 }
 _VERDICT, _KIND, _STRENGTH = 10, 11, 11
 _NARROWEST = 40
+_ROOM = 30
+"""Columns that the machine's value needs beside the rest; with less it stands below."""
 _QUOTE_LINES = 4
 _MOST = 12
 """Pins of one file that are quoted; the others are counted."""
@@ -153,7 +155,12 @@ def _packages(entries: Sequence[Requirement], width: int, paint: Paint) -> Itera
     counts = [f"{len(other)} of another version"] * bool(other) + [
         f"{len(absent)} not installed"
     ] * bool(absent)
-    yield paint(first.verdict, head) + f"{rest}here: {', '.join(counts)}"
+    local = f"here: {', '.join(counts)}"
+    if width - len(head) - len(rest) >= len(local):
+        yield paint(first.verdict, head) + rest + local
+    else:
+        yield paint(first.verdict, head) + rest.rstrip()
+        yield from _wrapped(local, width, "    ")
     if other:
         shown = "; ".join(f"“{one.quote}” here {one.local.split()[-1]}" for one in other[:_MOST])
         yield from _wrapped(shown + _rest(other), width, "    ")
@@ -173,10 +180,11 @@ def _entry(one: Requirement, width: int, paint: Paint) -> Iterator[str]:
     head = f"{MARKS[one.verdict]} {one.verdict}".ljust(_VERDICT)
     rest = f" {LABELS[one.kind]:{_KIND}} {one.strength:{_STRENGTH}} "
     room = width - len(head) - len(rest)
-    local = textwrap.wrap(f"here: {one.local}", max(20, room)) or [""]
-    yield paint(one.verdict, head) + rest + local[0]
-    indent = " " * (len(head) + len(rest))
-    for line in local[1:]:
+    beside = room >= _ROOM
+    local = textwrap.wrap(f"here: {one.local}", room if beside else width - 4) or [""]
+    yield paint(one.verdict, head) + (rest + local[0] if beside else rest.rstrip())
+    indent = " " * (len(head) + len(rest) if beside else 4)
+    for line in local[1:] if beside else local:
         yield indent + line
     where = f"{one.file}:{one.line}" if one.file else "asked of this machine"
     quote = textwrap.wrap(f"“{one.quote}”", width - 4, break_long_words=True)
