@@ -21,6 +21,8 @@ PICTURES = (
     ("live-120x40.svg", (120, 40), "mgtop-dark", ("N",)),
     ("live-80x24.svg", (80, 24), "mgtop-dark", ()),
     ("live-light.svg", (120, 40), "mgtop-light", ("N",)),
+    ("late-120x40.svg", (120, 40), "mgtop-dark", ("N", "enter")),
+    ("memory-120x40.svg", (120, 40), "mgtop-dark", ("3",)),
     ("help.svg", (100, 36), "mgtop-dark", ("question_mark",)),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from mgtop.analysis.causes import letter_of
@@ -37,9 +38,25 @@ def chart_rows(
         elif height and not chart.titled:
             rows.append(text_row(width, (0, fit(chart.title, width), "dim")))
         elif height:
-            rows += [text_row(width) for _ in range(height)]
+            lines = shell_lines(chart.text, width - 2)[:height]
+            rows += [text_row(width, (1, line, "")) for line in lines]
+            rows += [text_row(width) for _ in range(height - len(lines))]
     rows.append(axis_row(width, window.begin_ns, window.step_ns, view.start_ns))
     return rows
+
+
+_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\\.|\S)+")
+
+
+def shell_lines(line: str, width: int) -> list[str]:
+    """A line for a shell, broken between words so that it can be pasted with its breaks."""
+    lines: list[str] = []
+    for word in _WORD.findall(line):
+        if lines and len(lines[-1]) + 1 + len(word) + 2 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
 
 
 def _labelled(row: list[Run], label: str) -> list[Run]:

@@ -37,11 +37,14 @@ class Chart:
     stale: bool = False
     weight: int = 1
     titled: bool = True
+    text: str = ""
+    """A line for a shell that stands in place of the bars."""
 
     @property
     def want(self) -> Want:
         """What rows it wants."""
-        return Want(self.weight if self.bars is not None or not self.titled else 0, self.titled)
+        drawn = self.bars is not None or bool(self.text) or not self.titled
+        return Want(self.weight if drawn else 0, self.titled)
 
 
 def charts_of(
@@ -97,6 +100,10 @@ def _interval(view: LiveView, late: Collection[int]) -> Chart:
     series = view.series.get("interval")
     title = "interval ms"
     if series is None or series.last is None:
+        advice = view.summary.target.advice
+        if advice:
+            why = "n/a: nothing tells of frames. They would be seen if it were started as:"
+            return Chart(title, [why], None, text=advice)
         return Chart(title, ["n/a: no interval yet"], None)
     fps = view.summary.playout.target_fps
     count = _commonest_count(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from mgtop.analysis.summary import (
     Verdict,
 )
 from mgtop.charts import BLOCKS, Run
-from mgtop.view.chart_rows import chart_rows, flags_of, title_row
+from mgtop.view.chart_rows import chart_rows, flags_of, shell_lines, title_row
 from mgtop.view.layout import lay_out
 from mgtop.view.panels import Want, charts_of
 from mgtop.view.text_rows import (
@@ -328,3 +329,15 @@ def test_the_essentials_of_a_tiny_screen() -> None:
     assert [len(row) for row in rows] == [20] * 5
     assert "steady" in rows[0]
     assert "P50 62.5 ms" in "\n".join(rows)
+
+
+def test_a_line_for_a_shell_can_be_pasted_as_it_is_broken() -> None:
+    line = "cd '/a b/c d' && X=\"1 2\" mgtop run -- python infer.py --prompt 'a cat, in a hat'"
+    lines = shell_lines(line, 30)
+    assert max(map(len, lines)) <= 34  # a word is never cut
+    said = subprocess.run(
+        ["sh", "-c", "cd() { :; }; mgtop() { printf '%s|' \"$X\" \"$@\"; }; " + "\n".join(lines)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert said.stdout == "1 2|run|--|python|infer.py|--prompt|a cat, in a hat|"
+    assert shell_lines("", 30) == []

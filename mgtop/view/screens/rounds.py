@@ -93,6 +93,10 @@ class RoundsScreen(Screen[None]):
         self.tick()
         self.set_interval(TICK_S, self.tick)
 
+    def on_resize(self) -> None:
+        """Another size, the first one included: other rows."""
+        self.call_after_refresh(self.draw)
+
     def tick(self) -> None:
         """Read the state again and draw it; say that somebody looks."""
         self.state = read_state(self.folder) or self.state
