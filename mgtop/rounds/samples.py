@@ -56,7 +56,7 @@ def thinned(values: Sequence[float]) -> list[float]:
 
 
 def _resamples(count: int) -> int:
-    return 1_000 if count <= 1_500 else 400 if count <= 6_000 else 200
+    return 600 if count <= 1_500 else 400 if count <= 6_000 else 200
 
 
 class _Emits:

@@ -11,7 +11,7 @@ import pytest
 
 from mgtop.rounds.linearity import FLAT_SHARE, Tier, decide
 
-SEEDS = 24
+SEEDS = 20
 SHAPES: dict[str, Callable[[float], float]] = {
     "linear": lambda steps: 10 + 2.5 * steps,
     "superlinear": lambda steps: 3 + 0.3 * steps**2,
