@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import torch
@@ -197,15 +196,16 @@ def sawtooth(program: Program) -> None:
         free, _ = torch.cuda.mem_get_info()
         program.kept.append(program.take(free / MIB - 6_000))
     program.rest(0.7)
-    source = Random(1)
     some: Kept = []
 
     def each(i: int) -> None:
-        while len(some) >= 3:
-            some.pop(0)
-        some.append(program.take(source.uniform(300, 1_500)))
+        # Each round's blocks are a little larger than the last one's, whose cache fits none.
+        cycle, at = divmod(i, 12)
+        if at == 0:
+            some.clear()
+        some.append(program.take(300 + 7 * cycle if at else 300))
 
-    program.frames(250, each)
+    program.frames(240, each)
 
 
 def flat_high(program: Program) -> None:

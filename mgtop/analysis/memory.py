@@ -34,6 +34,7 @@ from mgtop.analysis.memory_text import shape_text
 from mgtop.wire.records import SegmentMap, pid_of
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
+NEAR = 0.99
 READINGS = {
     "before_load": ("load_begin",),
     "resident": ("first_request", "load_done"),
@@ -63,7 +64,9 @@ def memory_summary(channels: Channels) -> MemorySummary:
     trend = mine.points.trend() if source is not None else Trend()
     shape = shape_of(log, peaks, source, mine, trend)
     growth = trend.growth
-    left = left_of(log, mine, device, allocator, growth) if shape == "rising" else Left()
+    left = Left()
+    if shape == "rising" and gpu is not None:
+        left = left_of(log, gpu, mine, device, allocator, growth)
     baseline = readings["before_load"].value(source)
     if source == "process" and gpu is not None:
         baseline = _baseline(channels, gpu, baseline)
@@ -231,14 +234,20 @@ def _stages(
 
 
 def _peak(peaks: dict[Stage, Peak], source: Source | None, start_ns: int) -> PeakMemory:
-    best: tuple[int, int, Stage] | None = None
+    """The highest reading. What is found at rest was reached before: idle is not blamed for it."""
+    found: dict[Stage, tuple[int, int]] = {}
     for stage in STAGES:
-        found = of_source(peaks[stage], source) if stage in peaks else None
-        if found is not None and (best is None or found[0] > best[0]):
-            best = (*found, stage)
-    if best is None:
+        reading = of_source(peaks[stage], source) if stage in peaks else None
+        if reading is not None:
+            found[stage] = reading
+    if not found:
         return PeakMemory()
-    value, t_ns, where = best
+    where = max(found, key=lambda stage: (found[stage][0], stage != "idle"))
+    value, t_ns = found[where]
+    if where == "idle":
+        near = [stage for stage in found if stage != "idle" and found[stage][0] >= NEAR * value]
+        where = max(near, key=lambda stage: found[stage][0], default=where)
+        t_ns = found[where][1]
     return PeakMemory(mib=value / MIB, stage=where, t_ms=(t_ns - start_ns) / 1e6, source=source)
 
 

@@ -13,6 +13,7 @@ SHARE = 0.10
 FASTEST_MS = 50.0
 """Process memory is polled at 10 to 20 Hz as a rule: its call can be dear."""
 STAGES: tuple[Stage, ...] = ("load", "first_frame", "steady")
+ORDER: tuple[Stage, ...] = ("load", "idle", "first_frame", "steady")
 
 
 def differences(
@@ -21,7 +22,7 @@ def differences(
     """Disagreements of more than 10 %, none where only one of the two curves is known.
 
     What the driver counts beyond what the framework holds (its context, code, libraries) is
-    the same all the time: it is taken from emits, where both are known, and added to the
+    the same nearly all the time: the least of it, where both are known, is added to the
     framework's peak of each stage before that is compared with the highest that polling saw.
     """
     both = [
@@ -30,6 +31,10 @@ def differences(
         if point.process is not None and point.reserved is not None
     ]
     outside = median(process - reserved for process, reserved in both) if both else None
+    least = min((process - reserved for process, reserved in both), default=0)
+    for reading in mine.readings.values():
+        if reading.process is not None and reading.reserved is not None:
+            least = min(least, reading.process - reading.reserved)
     period = channels.sources.last(f"nvml.processes:{gpu}")
     period_ms = period.period_ns / 1e6 if period is not None and period.period_ns else None
     found: list[CurvesDiffer] = []
@@ -37,8 +42,8 @@ def differences(
         peak = peaks.get(stage)
         if peak is None or peak.process is None or peak.reserved is None:
             continue
-        held = peak.reserved[0] + max(0.0, outside or 0.0)
-        missed = held - peak.process[0]
+        held = peak.reserved[0] + max(0, least)
+        missed = held - _polled(peaks, stage, peak.process[0], peak.reserved[0])
         if missed > SHARE * held:
             found.append(_missed(channels, mine, stage, missed, missed / held, period_ms))
     if outside is not None:
@@ -57,6 +62,19 @@ def differences(
                 )
             )
     return found
+
+
+def _polled(peaks: dict[Stage, Peak], stage: Stage, process: int, reserved: int) -> int:
+    """The highest that polling saw of what was reserved in a stage.
+
+    What was reserved at its end and stayed is seen by the first poll after it.
+    """
+    after = ORDER[ORDER.index(stage) + 1 :]
+    following = next((peaks[each] for each in after if each in peaks), None)
+    if following is None or following.process is None or following.reserved is None:
+        return process
+    stayed = following.reserved[0] >= (1 - SHARE) * reserved
+    return max(process, following.process[0]) if stayed else process
 
 
 def _missed(

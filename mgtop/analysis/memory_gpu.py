@@ -13,6 +13,10 @@ from mgtop.analysis.memory_points import Points
 QUICK_NS = 250_000_000
 """A fall of memory within this time is a release at once, not a slow decline."""
 
+REST_NS = 500_000_000
+"""A reading so soon after a stage's end still tells what was in use in it."""
+POLLED = ("process", "device")
+
 What = str
 """``process``, ``device``, ``allocated`` or ``reserved``."""
 
@@ -30,13 +34,15 @@ class Peak(msgspec.Struct):
         return Peak(self.process, self.device, self.allocated, self.reserved)
 
 
-class Sample(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct):
     """A reading that waits for its stage; the stage is that of ``stage_ns``."""
 
     t_ns: int
     what: What
     value: int
     stage_ns: int
+    carried: bool = False
+    """It is older than its stage: what was in force when that began, or less."""
 
 
 class Reading(NamedTuple):
@@ -65,10 +71,39 @@ class GpuLog:
         """The most that other programs had."""
         self._recent: deque[tuple[int, int]] = deque()
         self._fallen_ns = 0
+        self._carried: dict[What, list[Sample]] = {}
+        self._resting: dict[What, int] = {}
 
     def wait(self, t_ns: int, what: What, value: int, stage_ns: int | None = None) -> None:
         """Take a reading, whose stage is decided later."""
         self.pending.append(Sample(t_ns, what, value, t_ns if stage_ns is None else stage_ns))
+        for sample in self._carried.pop(what, ()):
+            sample.value = min(sample.value, value)
+        turn = self._resting.pop(what, None)
+        if turn is not None and t_ns - turn <= REST_NS:
+            self.pending.append(Sample(turn, what, value, turn - 1))
+
+    def turn(self, t_ns: int, at_rest: bool) -> None:
+        """A stage begins: what is in use belongs to it, too.
+
+        Readings are old by up to their period: if the next one is lower, that much was surely
+        in use when the stage began. ``at_rest``: nothing is allocated in it, so what the next
+        reading finds was there when the stage before ended.
+        """
+        for what, value in self.in_use.items():
+            sample = Sample(t_ns, what, value, t_ns, carried=True)
+            self.pending.append(sample)
+            self._carried.setdefault(what, []).append(sample)
+        self._resting = dict.fromkeys(POLLED, t_ns) if at_rest else {}
+
+    def all_was(self, stage: Stage) -> None:
+        """All that was counted so far belongs to that stage."""
+        peaks, self.peaks = self.peaks, {}
+        for peak in peaks.values():
+            for what in Peak.__struct_fields__:
+                found = getattr(peak, what)
+                if found is not None:
+                    self.note(stage, Sample(found[1], what, found[0], found[1]))
 
     def note(self, stage: Stage, sample: Sample) -> None:
         """Count a reading in its stage."""

@@ -47,6 +47,12 @@ class HostLog:
         if used is not None:
             self._pending.append((t_ns, used))
 
+    def all_was(self, stage: Stage) -> None:
+        """All that was counted so far belongs to that stage."""
+        peaks, self.peaks = self.peaks, {}
+        for used, t_ns in peaks.values():
+            note(self.peaks, stage, used, t_ns)
+
     def turn(self, name: str, t_ns: int) -> None:
         """Fix one of the four readings."""
         used = self._at(t_ns)

@@ -108,11 +108,14 @@ class MemoryLog:
         def taken(record: Any) -> None:
             stage = self.stages.current
             self.stages.feed(record)
-            if self.stages.current != stage:
-                # What is in use at the turn belongs to both stages, written anew or not.
+            if self.stages.taken_back:
+                self.stages.taken_back = False
                 for log in self.gpus.values():
-                    for what, value in log.in_use.items():
-                        log.wait(record.t_ns, what, value)
+                    log.all_was("load")
+                self.host.all_was("load")
+            if self.stages.current != stage:
+                for log in self.gpus.values():
+                    log.turn(record.t_ns, at_rest=self.stages.current == "idle")
                 self.host.turned(record.t_ns)
             take(record)
             self._flush(record.t_ns - SETTLE_NS)

@@ -160,15 +160,16 @@ def judge(points: list[Point], curves: tuple[Curve, ...]) -> Trend:
                     since_frame=int(row[0][0]) - 1,
                     frames=int(row[-1][0] - row[0][0]) + 1,
                 )
-        if filled is None:
-            flat = plateau(row, _least(curve, row))
-            if flat is not None:
-                filled = Filled(
-                    mib=flat.amount / MIB,
-                    by_frame=int(row[flat.by][0]) - 1,
-                    level_mib=flat.level / MIB,
-                    of=curve,
-                )
+    # Of the first curve alone: what others do when it is flat is the allocator's cache.
+    for curve, row in list(rows.items())[:1]:
+        flat = plateau(row, _least(curve, row))
+        if flat is not None:
+            filled = Filled(
+                mib=flat.amount / MIB,
+                by_frame=int(row[flat.by][0]) - 1,
+                level_mib=flat.level / MIB,
+                of=curve,
+            )
     return Trend(growth, filled)
 
 

@@ -15,6 +15,8 @@ NOTABLE_SHARE = 0.02
 NOTABLE_MIB = 16.0
 """A peak stands out from this share of the highest reading and this many MiB on."""
 FEWEST_FALLS = 3
+SEEN_NS = 30_000_000
+"""Memory of the device is read every 20 ms."""
 
 
 class Left(NamedTuple):
@@ -65,6 +67,7 @@ def shape_of(
 
 def left_of(
     log: MemoryLog,
+    gpu: int,
     mine: GpuLog,
     device: Device | None,
     allocator: TorchAllocator | None,
@@ -77,12 +80,20 @@ def left_of(
     """
     if growth is None or growth.mib_per_frame <= 0:
         return Left()
+    # As it was at the last frame: after that the program may have given all back.
+    at = mine.points.open
+    if at is None:
+        return Left()
     rooms: list[float] = []
-    allocated, reserved = mine.in_use.get("allocated"), mine.in_use.get("reserved")
+    held = log.framework.at(gpu, at.t_ns)
+    allocated = held.allocated if held is not None else None
+    reserved = held.reserved if held is not None else None
     slack = 0
     if growth.of == "allocated" and allocated is not None and reserved is not None:
         slack = max(0, reserved - allocated)
-    last = device.memory.last() if device is not None else None
+    last = None
+    if device is not None:
+        last = device.memory.at(at.t_ns + SEEN_NS) or device.memory.last()
     if device is not None and device.total_bytes and last is not None:
         rooms.append(device.total_bytes - last.used_bytes + slack)
     if allocator is not None:

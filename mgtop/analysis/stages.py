@@ -41,6 +41,8 @@ class Stages:
         self.loaded = False
         self.told = False
         """Whether any event has told of a stage."""
+        self.taken_back = False
+        """An event has just told that all before it was loading, whatever had been guessed."""
         self.seen = StagesSeen()
         self._open: dict[tuple[int, int], tuple[int, int]] = {}
         """Of each open request: emits so far, and when it was last heard of."""
@@ -49,6 +51,11 @@ class Stages:
         """Take the next event."""
         if isinstance(record, r.Load):
             self.loaded = record.done
+            if not self.told and self.turns:
+                self.turns.clear()
+                self.inferred.clear()
+                self.current = "load"
+                self.taken_back = True
         elif isinstance(record, r.RequestReceived):
             self._heard((record.proc, record.request), 0, record.t_ns)
         elif isinstance(record, r.FrameEmit):

@@ -43,6 +43,8 @@ STARTS = (0.0, 0.25, 0.5)
 MARGIN = 0.25
 """What was before a later start may reach into the rise by this share of it."""
 NEAR = 0.05
+FEWEST_ON_THE_WAY = 5
+"""A window fills over so many readings at least; less is an allocation."""
 
 Point = tuple[float, float]
 
@@ -154,9 +156,9 @@ def plateau(points: Sequence[Point], least: float) -> Plateau | None:
     ):
         return None
     by = next(i for i, y in enumerate(values) if y >= level - NEAR * amount)
-    rising = values[: by + 1]
-    # It rose over several readings and did not come down again.
-    if min(values[by:]) < level - 0.5 * amount or len(rising) < 3:
+    on_the_way = sum(first + 0.1 * amount < y < level - 0.1 * amount for y in values[:by])
+    # It filled over several readings, not at once, and did not come down again.
+    if min(values[by:]) < level - 0.5 * amount or on_the_way < FEWEST_ON_THE_WAY:
         return None
     return Plateau(amount, level, by)
 

@@ -87,7 +87,7 @@ def at_emit(out: Outlet, request: Request, emit: int, t_ns: int) -> None:
 
 
 def between(out: Outlet, t_ns: int, at_once: bool = False) -> None:
-    """Read the allocator's counters between frames: loading is done, a request has come."""
+    """Read the allocator's counters between frames: loaded, a request has come or is over."""
     if len(modules) != seen:
         look()
     if _torch is None:
@@ -103,7 +103,8 @@ def between(out: Outlet, t_ns: int, at_once: bool = False) -> None:
 
 
 def at_end(out: Outlet, request: Request) -> None:
-    """Read what is left of a request that is over."""
+    """Read what is left of a request that is over, and what its last frames took."""
+    between(out, monotonic_ns(), at_once=True)
     if request.gpu is not None:
         try:
             work = out.thread().gpu

@@ -45,7 +45,7 @@ def _device(page: Page, found: DeviceSegments) -> None:
 def _reclaim(found: DeviceSegments) -> str:
     if not found.releasable:
         if found.expandable:
-            return "has no whole segment to give back; expandable ones shrink without a stall"
+            return "is seldom needed: expandable segments are reused in place, and grow"
         return "has nothing to give back"
     low, high = found.reclaim_low_ms, found.reclaim_high_ms
     cost = f"about {low:,.1f} ms" if high - low < 0.1 else f"about {low:,.1f} to {high:,.1f} ms"

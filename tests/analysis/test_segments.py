@@ -69,7 +69,7 @@ def test_expandable_segments_are_not_given_back_whole() -> None:
     )
     (device,) = by_device(found)
     assert (device.expandable, device.releasable) == (1, 0)
-    assert "expandable ones shrink without a stall" in " ".join(render(found).split())
+    assert "expandable segments are reused in place" in " ".join(render(found).split())
 
 
 def test_each_device_by_itself() -> None:
