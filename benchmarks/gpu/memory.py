@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def run_part(part: str, folder: Path, device: str) -> tuple[Checks, Path]:
     """Run one part under mgtop, and check its report."""
     from mgtop.report.json import plain_report
     from mgtop.report.load import summarise
+    from mgtop.session.reader import read_all
 
     checks = Checks(part)
     session, truth_path = folder / part, folder / f"{part}.json"
@@ -118,6 +120,11 @@ def run_part(part: str, folder: Path, device: str) -> tuple[Checks, Path]:
         truth = json.loads(truth_path.read_text()) | {"path": str(truth_path)} | found
         report = plain_report(summarise(session))
         checks.figures["report"] = report["memory"]
+        checks.figures["probe_us_per_frame"] = report["observer"]["probe_us_per_frame"]
+        kinds = Counter(type(record).__name__ for record in read_all(session))
+        checks.figures["emits"] = kinds["FrameEmit"]
+        checks.figures["allocator_readings"] = kinds["TorchMemory"]
+        checks.figures["process_readings"] = kinds["GpuProcess"]
         PARTS[part](checks, report, truth)
     except Exception as error:
         checks.that("ran", False, f"{type(error).__name__}: {error}"[-1_500:])
