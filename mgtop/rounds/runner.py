@@ -13,7 +13,7 @@ import msgspec
 
 from mgtop.config.errors import ConfigError
 from mgtop.record.launch import LaunchError
-from mgtop.rounds.one_round import Ended, Stopped, run_round
+from mgtop.rounds.one_round import Ended, Stopped, free_folder, run_round
 from mgtop.rounds.preparing import Prepared
 from mgtop.rounds.row import Row
 from mgtop.rounds.smoke_first import PASSED, smoke_first
@@ -89,6 +89,7 @@ class Runner:
 
         Raises:
             SmokeFailed: it did not pass.
+            Stopped: the end of all was asked for.
         """
         config, state = self.prepared.config, self.state
         if config.smoke is None or state.smoke == PASSED:
@@ -96,13 +97,15 @@ class Runner:
         state.step = "smoke test"
         self._save()
         self._say("smoke test: the smallest run first")
-        result = smoke_first(config, self.prepared.path)
-        state.step, state.smoke = "", result.text
+        out = free_folder(self._out, "smoke", {}) if self._out is not None else None
+        result = smoke_first(config, self.prepared.path, self.stop, out)
+        state.step = ""
+        if self.stop.is_set():
+            raise Stopped
+        state.smoke = result.text
         if not result.passed:
             self.finish("failed")
             raise SmokeFailed(result.text)
-        if result.text != PASSED:
-            state.said.append(result.text)
         self._say(f"smoke test: {result.text}")
         self._save()
 
