@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -314,10 +314,6 @@ class MgtopApp(App[Leaving]):
             self.say(f"{text!r} is not a time")
             return
         self.shown.go_to(self.feed.model.about.start_ns + t_ns)
-
-    def get_system_commands(self, screen: object) -> Iterable[object]:  # type: ignore[override]
-        """None of Textual's own: mgtop's keys are its commands."""
-        return ()
 
 
 def run_view(folder: Path, fps: float | None = None, readonly: bool = False) -> Leaving:

@@ -39,7 +39,7 @@ def chart_rows(
             rows.append(text_row(width, (0, fit(chart.title, width), "dim")))
         elif height:
             lines = shell_lines(chart.text, width - 2)[:height]
-            rows += [text_row(width, (1, line, "")) for line in lines]
+            rows += [text_row(width, (1, line, "strong")) for line in lines]
             rows += [text_row(width) for _ in range(height - len(lines))]
     rows.append(axis_row(width, window.begin_ns, window.step_ns, view.start_ns))
     return rows

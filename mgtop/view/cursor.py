@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mgtop.analysis.live import LiveView
 from mgtop.charts import Run
 from mgtop.charts.axis import clock
-from mgtop.view.figures import gib, ms, percent
+from mgtop.view.figures import NOT_KNOWN, gib, ms, percent
 from mgtop.view.panels import own_gpu
 from mgtop.view.text_rows import Piece, line
 
@@ -22,8 +22,8 @@ def cursor_row(view: LiveView, column: int, t_ns: int, width: int) -> list[Run]:
     process = at("cpu_process")
     share = process / view.cores if process is not None and view.cores else None
     figures = (
-        ("interval", f"{ms(at('interval'))} ms"),
-        ("slack", f"{ms(at('slack'))} ms"),
+        ("interval", _ms(at("interval"))),
+        ("slack", _ms(at("slack"))),
         ("GPU memory", gib(at(f"vram:{gpu}"))),
         ("GPU", percent(at(f"gpu:{gpu}"))),
         ("CPU target", percent(share)),
@@ -44,6 +44,10 @@ def memory_cursor_row(view: LiveView, column: int, t_ns: int, width: int) -> lis
     )
     figures = [(name, gib(_value(view, key, column))) for name, key in named]
     return _row(view, t_ns, figures, width)
+
+
+def _ms(value: float | None) -> str:
+    return NOT_KNOWN if value is None else f"{ms(value)} ms"
 
 
 def _value(view: LiveView, key: str, column: int) -> float | None:

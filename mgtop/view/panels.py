@@ -102,7 +102,7 @@ def _interval(view: LiveView, late: Collection[int]) -> Chart:
     if series is None or series.last is None:
         advice = view.summary.target.advice
         if advice:
-            why = "n/a: nothing tells of frames. They would be seen if it were started as:"
+            why = "n/a: nothing tells of frames; started so, they would be seen:"
             return Chart(title, [why], None, text=advice)
         return Chart(title, ["n/a: no interval yet"], None)
     fps = view.summary.playout.target_fps

@@ -118,6 +118,14 @@ class Viewing:
             self.timeline.show(found.t_ns)
         return found
 
+    def newest_judged(self, view: LiveView) -> TailMark | None:
+        """Select the newest late frame whose cause is known, else the newest; None: there is none."""
+        frames = view.summary.tails.frames
+        tail = next((t for t in reversed(frames) if t.final), frames[-1] if frames else None)
+        if tail is not None:
+            self.selected = mark_of(tail, view.start_ns)
+        return self.selected
+
     def renew_selected(self, view: LiveView) -> TailMark | None:
         """The chosen late frame as it is judged now; none, once its window has moved on."""
         chosen = self.selected

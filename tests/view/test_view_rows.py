@@ -341,3 +341,17 @@ def test_a_line_for_a_shell_can_be_pasted_as_it_is_broken() -> None:
     )  # fmt: skip
     assert said.stdout == "1 2|run|--|python|infer.py|--prompt|a cat, in a hat|"
     assert shell_lines("", 30) == []
+
+
+def test_where_nothing_tells_of_frames_the_whole_line_stands_there_that_would() -> None:
+    advice = (
+        "cd /srv/a/very/long/folder && CUDA_VISIBLE_DEVICES=1 mgtop run -- python infer.py -x 1"
+    )
+    target = msgspec.structs.replace(SUMMARY.target, advice=advice)
+    summary = msgspec.structs.replace(SUMMARY, target=target)
+    view = msgspec.structs.replace(live_view(), summary=summary, series={})
+    chart = charts_of(view, 80)[0]
+    assert chart.want.weight > 0
+    rows = chart_rows(view, WINDOW, [chart], [title_row(chart, 60)], [4], BLOCKS, None)
+    text = "\n".join("".join(run.text for run in row).rstrip() for row in rows[2:-1])
+    assert " ".join(text.replace("\\\n", " ").split()) == advice

@@ -144,7 +144,7 @@ class LiveScreen(TimeScreen):
     async def action_open_tail(self) -> None:
         """All about the selected late frame; of none, about the newest."""
         if self.viewing.selected is None and self.view is not None:
-            self.viewing.next_tail(self.view, 1)
+            self.viewing.newest_judged(self.view)
         await self.run_action("app.show('tail')")
 
     def action_unselect(self) -> None:

@@ -66,7 +66,7 @@ class TailScreen(SessionScreen):
     def _mark(self, view: LiveView) -> TailMark | None:
         chosen = self.viewing.selected
         if chosen is None:
-            return self.viewing.next_tail(view, 1)
+            return self.viewing.newest_judged(view)
         if not chosen.tail.final:  # it may have been judged since
             for tail in reversed(view.summary.tails.frames[-64:]):
                 if tail.t_ms == chosen.tail.t_ms and tail.proc == chosen.tail.proc:
@@ -85,7 +85,8 @@ class TailScreen(SessionScreen):
     ) -> list[Strip]:
         feed = self.viewing.feed
         grows = feed.live and view.now_ns < end_ns + SETTLED_NS
-        key = (mark.t_ns, mark.tail.proc, begin_ns, columns, feed.records if grows else None)
+        second = view.now_ns // 1_000_000_000 if grows else None  # reading it takes some time
+        key = (mark.t_ns, mark.tail.proc, begin_ns, columns, second)
         if self._known is not None and self._known[0] == key:
             return self._known[1]
         records = feed.between(begin_ns - SETTLED_NS // 2, end_ns)
