@@ -42,8 +42,8 @@ class ThreadContext:
     was read last, at ``read_ns``; ``run_delay_ns`` is None where the kernel does not tell.
     """
 
-    __slots__ = ("_buffer", "_fd", "_pread", "cpu_ns", "gpu", "read_ns", "run_delay_ns", "tid",
-                 "who")  # fmt: skip
+    __slots__ = ("_buffer", "_fd", "_pread", "cpu_ns", "gpu", "outputs", "read_ns", "run_delay_ns",
+                 "tid", "who")  # fmt: skip
 
     def __init__(self, proc: int, calls: Calls) -> None:
         self._fd = -1
@@ -53,6 +53,7 @@ class ThreadContext:
         self.run_delay_ns: Optional[int] = None
         self.read_ns: int = 0
         self.gpu: Any = None
+        self.outputs: int = 0
         self._pread: Callable[[int, Any, int, int], int] = calls.pread
         self._buffer: Any = calls.buffer(_SIZE)
         self._open(calls)

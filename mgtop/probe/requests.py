@@ -282,6 +282,11 @@ def open_request(id: Optional[str], params: Mapping[str, object], route: int = 0
     return request
 
 
+def are_open() -> bool:
+    """Whether the program has requests open, by calls of its own."""
+    return bool(_open)
+
+
 def request_apart(id: Optional[str], params: Optional[Mapping[str, object]], route: int) -> Request:  # noqa: A002
     """A request that another route tells of: the program's own calls do not meet it.
 

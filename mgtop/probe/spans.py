@@ -27,6 +27,10 @@ FRESH_NS = 50_000
 ON_GPU = ("forward", "vae_decode")
 """Spans that are measured on the GPU's time line too, unless said otherwise."""
 
+OUTPUT = ("encode", "write")
+"""Spans of the way out. A thread counts those it has open (``ThreadContext.outputs``), so that
+what mgtop finds in there by itself is not told as well."""
+
 _enters = 0
 
 
@@ -81,6 +85,8 @@ class Span:
                 pair = torch_watch.begin_pair(out, thread, request)
             me = get_ident()
             begun = self._begun
+            if self.name in OUTPUT:
+                thread.outputs += 1
             _enters += 1
             begin_ns = monotonic_ns()
             if not _enters % TIMED:
@@ -121,6 +127,8 @@ class Span:
             number = 0 if request is None else request.number
             duration_ns = t_ns - begin_ns
             thread = out.thread()
+            if same_thread and thread.outputs and self.name in OUTPUT:
+                thread.outputs -= 1
             seq = out.next_seq()
             if duration_ns < LONG_NS or not same_thread:
                 message = pack.pack_span(thread.who, t_ns, seq, number, index, name, duration_ns)

@@ -134,7 +134,7 @@ class HookWatch(Sampler):
         if named and frames.from_ != "sinks" and _HOOKS not in self._intake.routes:
             listed = ", ".join(named[:_MOST])
             return [_NO_HOOK.format(listed)]
-        if lasted_ns < LASTED_NS or self._intake.tells_frames:
+        if lasted_ns < LASTED_NS or self._intake.emitting is not None:
             return texts
         if self._hooked:
             texts = ["mgtop's hooks are in the program, which used none of the outputs they know."]

@@ -56,6 +56,10 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
         from . import sinks
 
         sinks.watch()
+        if source == "sinks":
+            from .sinks import counting
+
+            counting.asked_for = True
 
 
 def _only_span(hook: Configured) -> bool:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from sink_programs import run_text
 
+from mgtop.wire.records import FrameEmit
+
 PREAMBLE = """
 import asyncio, gc, sys, threading, time
 from importlib import import_module
@@ -126,13 +128,19 @@ def test_spans_are_of_the_request_that_the_program_has_open(tmp_path: Path):
 from mgtop import probe
 with probe.request("mine") as request:
     write()
+    with request.span("encode"):
+        write()
     request.frame()
+write()
 write()
 """
     told = run_text(tmp_path, f"import sys; sys.path.insert(0, {_root()!r})\n" + PREAMBLE + source)
-    first, second = told.spans
-    assert first.request == 1
-    assert second.request == told.sinks[0].request != 1
+    first, own, _, last = told.spans
+    assert first.request == own.request == 1
+    assert own.name == 7  # its own, and no other one in it
+    assert last.request == told.sinks[0].request != 1
+    # While the program tells of its frames, they are not told again.
+    assert [e.route for e in told.events if isinstance(e, FrameEmit)] == [0, 2, 2]
 
 
 def _root() -> str:

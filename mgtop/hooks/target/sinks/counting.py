@@ -7,6 +7,7 @@ silent. Each output - a writer, a connection, a pipe - is one request of the rou
 
 from __future__ import annotations
 
+import sys
 from _weakref import ref
 from contextvars import ContextVar
 from time import monotonic_ns
@@ -83,9 +84,15 @@ class Call:
 _outermost: ContextVar[Optional[Call]] = ContextVar("mgtop_sink", default=None)
 _span_class: Any = None
 
+asked_for = False
+"""Frames are to be taken from sinks, whatever else tells of them."""
+
 
 def enter(output: Optional[Output] = None, span: Optional[str] = "write") -> Optional[Call]:
     """A sink's call begins. None: it stands inside another one, which counts.
+
+    What the program tells by itself is not told again: its frames, where it has a request of its
+    own open by the probe; the call's time, inside a span of the same kind.
 
     Args:
         output: whose frames it takes; None where only its time is of interest.
@@ -96,13 +103,22 @@ def enter(output: Optional[Output] = None, span: Optional[str] = "write") -> Opt
     if outer is not None and outer.open:
         return None
     call = Call()
-    call.output = output
+    own_frames, own_time = _told_by_the_program()
+    call.output = None if own_frames else output
     _outermost.set(call)
-    if span is not None:
+    if span is not None and not own_time:
         # Kept out of the class: a span holds the time of its beginning.
         call.span = (_span_class or _make_span_class())(span, output)
         call.span.__enter__()
     return call
+
+
+def _told_by_the_program() -> Tuple[bool, bool]:
+    """Whether it tells of its frames, and of the time that this thread spends on output."""
+    requests, outlet = (sys.modules.get("mgtop.probe." + name) for name in ("requests", "outlet"))
+    if requests is None or outlet is None or outlet.current is None:
+        return False, False
+    return not asked_for and requests.are_open(), outlet.current.thread().outputs > 0
 
 
 def leave(call: Optional[Call], count: int = 0) -> None:
