@@ -1,13 +1,14 @@
-"""Does putting code into a running program harm it? A busy torch process with checked products.
+"""Does putting code into a running program harm it? Busy processes that check their own results.
 
     python benchmarks/inject.py [--times 300] [--load N] [--python PATH]... [--compiled]
 
-A process multiplies matrices without a pause and compares every product, bit by bit, with the
-right one, while ``--times`` texts are put into it the way ``mgtop attach --inject`` does. Prints
-how often it did what, how long one thread stood still (median, P95, longest), and how long the
-text waited for the main thread. With ``--python``, plain interpreters run loops of allocations
-whose contents are checked. Exit code 1 where a result was wrong, a process died, or the median
-stop is above 5 ms.
+A torch process multiplies matrices without a pause and compares every product, bit by bit, with
+the right one, while ``--times`` texts are put into it the way ``mgtop attach --inject`` does. With
+``--python``, other interpreters as well: through torch where they have it, else through loops of
+allocations whose contents are checked. Prints how often it did what, how long one thread stood
+still (median, P95, longest), and how long the text waited for the main thread. CPython 3.14 and
+later are entered by ``sys.remote_exec``, which stops nothing. Exit code 1 where a result was
+wrong, a process died, a text did not run, or the median stop is above 5 ms.
 """
 
 from __future__ import annotations
@@ -15,38 +16,47 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from statistics import median, quantiles
 
+from mgtop.record.attach.process import find
 from mgtop.record.inject.interpreter import Interpreter, find_interpreter
 from mgtop.record.inject.pending_call import Done, schedule
+from mgtop.record.inject.preflight import REMOTE_EXEC
 from mgtop.record.inject.probe import _apart
+from mgtop.record.inject.remote_exec import remote_exec
 
 GOAL_MS = 5.0
-TORCH = """
-import sys, time, torch
-torch.manual_seed(0)
-a, b = torch.randn(256, 256), torch.randn(256, 256)
-work = torch.compile(lambda x, y: (x @ y).relu() + 1) if "--compiled" in sys.argv else torch.mm
-right = work(a, b).clone()
-ran, wrong, done = [], 0, 0
-print("ready", flush=True)
-while len(ran) < int(sys.argv[1]) + 1:
-    wrong += not torch.equal(work(a, b), right)
-    done += 1
-print(done, wrong, *(f"{seconds * 1000:.3f}" for seconds in ran[:-1]), flush=True)
-"""
-PLAIN = """
+PATIENCE_S = 60.0
+WORK = """
 import sys, time
-ran, wrong, done = [], 0, 0
-print("ready", flush=True)
-while len(ran) < int(sys.argv[1]) + 1:
-    made = {number: bytes(number) for number in range(200)}
-    wrong += sum(map(len, made.values())) != 19900
+try:
+    import torch
+except ImportError:
+    torch = None
+ran, wrong, done, times = [], 0, 0, int(sys.argv[-1])
+if torch:
+    torch.manual_seed(0)
+    a, b = torch.randn(256, 256), torch.randn(256, 256)
+    def work(x, y):
+        return (x @ y).relu() + 1
+    if "--compiled" in sys.argv:
+        work = torch.compile(work)
+    right = work(a, b).clone()
+print("ready", "torch " + torch.__version__ if torch else "allocations", flush=True)
+while len(ran) < times:
+    if torch:
+        wrong += not torch.equal(work(a, b), right)
+    else:
+        made = {number: bytes(number) for number in range(200)}
+        wrong += sum(map(len, made.values())) != 19900
     done += 1
-print(done, wrong, *("%.3f" % (seconds * 1000) for seconds in ran[:-1]), flush=True)
+print(done, wrong, *("%.3f" % (seconds * 1000) for seconds in ran), flush=True)
+sys.stdin.read()  # not before the last text's thread has been let go
 """
-TELL = "ran.append(time.monotonic() - {now!r})"
+TELL = "import sys, time; __import__('__main__').ran.append(time.monotonic() - {now!r})"
 
 
 class Died(Exception):
@@ -55,14 +65,21 @@ class Died(Exception):
 
 def measure(command: list[str], times: int) -> bool:
     """Put a text into a process so many times; print and judge what came of it."""
-    process = subprocess.Popen([*command, str(times)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, str(times)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None
     try:
-        answer = _read(process)
-        assert answer == "ready", answer
+        ready, _, what = _read(process).partition(" ")
+        assert ready == "ready", ready
         python = find_interpreter(process.pid)
-        done = [put(process, python) for _ in range(times)]
-        put(process, python, last=True)
-        products, wrong, *waits = _read(process).split()
+        version = ".".join(map(str, python.version))
+        print(f"CPython {version}, {what}, {times} times", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            done = [put(process, python, Path(folder)) for _ in range(times)]
+            products, wrong, *waits = _read(process).split()
+        process.stdin.close()
         ended = process.wait(30)
     except Died as error:
         print(f"  DIED: {error}")
@@ -70,24 +87,35 @@ def measure(command: list[str], times: int) -> bool:
     finally:
         process.kill()
         process.wait()
-    stops = sorted(one.stopped_ns / 1e6 for one in done)
+    stops = sorted(one.stopped_ns / 1e6 for one in done if one is not None)
     waited = sorted(map(float, waits))
-    slept = sum(one.was_sleeping for one in done)
     print(f"  {len(waited)} of {times} texts ran; {int(products):,} results, {wrong} wrong")
-    print(f"  a sleeping thread was borrowed {slept} times, a running one {times - slept} times")
-    print(f"  it stood still for, ms:        {_figures(stops)}")
-    print(f"  the text waited to run for, ms: {_figures(waited)}")
+    if stops:
+        slept = sum(one.was_sleeping for one in done if one is not None)
+        print(
+            f"  a sleeping thread was borrowed {slept} times, a running one {times - slept} times"
+        )
+        print(f"  it stood still for, ms:         {_figures(stops)}")
+    print(f"  the text waited to run for, ms: {_figures(waited)}", flush=True)
     good = wrong == "0" and len(waited) == times and ended == 0
-    return good and median(stops) <= GOAL_MS
+    return good and (not stops or median(stops) <= GOAL_MS)
 
 
-def put(process: subprocess.Popen[str], python: Interpreter, last: bool = False) -> Done:
-    """Queue one text; leave the program some milliseconds of its own."""
+def put(process: subprocess.Popen[str], python: Interpreter, folder: Path) -> Done | None:
+    """Have one text run; leave the program some milliseconds of its own. None: nothing stopped."""
     if process.poll() is not None:
         raise Died(f"exit code {process.returncode}")
-    done = _apart(lambda: schedule(process.pid, python, TELL.format(now=time.monotonic())))
-    if not last:
-        time.sleep(0.01)
+    done = None
+    if python.version >= REMOTE_EXEC:
+        script = remote_exec(find(process.pid), TELL.format(now=time.monotonic()), folder)
+        deadline = time.monotonic() + PATIENCE_S
+        while script.exists():  # there is room for one at a time
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise Died(f"exit code {process.poll()}, or no answer")
+            time.sleep(0.001)
+    else:
+        done = _apart(lambda: schedule(process.pid, python, TELL.format(now=time.monotonic())))
+    time.sleep(0.01)
     return done
 
 
@@ -109,18 +137,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=300)
     parser.add_argument("--load", type=int, default=0, help="busy processes beside it")
-    parser.add_argument("--python", action="append", default=[], help="a plain interpreter too")
+    parser.add_argument("--python", action="append", default=[], help="another interpreter too")
     parser.add_argument("--compiled", action="store_true", help="through torch.compile")
     args = parser.parse_args()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.load)]
     try:
-        print(f"torch, {args.times} times" + (", compiled" if args.compiled else ""))
         flags = ["--compiled"] if args.compiled else []
-        code = TORCH.replace("sys.argv[1]", "sys.argv[-1]")
-        good = measure([sys.executable, "-c", code, *flags], args.times)
-        for python in args.python:
-            print(f"{python}, {args.times} times")
-            good = measure([python, "-c", PLAIN], args.times) and good
+        good = True
+        for python in [sys.executable, *args.python]:
+            good = measure([python, "-c", WORK, *flags], args.times) and good
     finally:
         for process in busy:
             process.kill()

@@ -124,7 +124,7 @@ class _Judge:
                 code="undecided",
                 text=f"Nothing tells of this program's frames. To see them, run it as: {advice}",
                 because=reasons.memory(self.summary),
-                next=["Run it as above; or put probe.frame() into it, or have it log its frames."],
+                next=["Run it so; or attach with --inject; or put probe.frame() into it."],
             )
         said = [notice.text for notice in self.summary.notices if notice.source != "sinks"]
         if not frames and said:

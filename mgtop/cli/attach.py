@@ -95,7 +95,8 @@ def command(
     settings, path = _configuration(process, config)
     if inject and fifo is None:
         _inject(process, settings, path)
-    plan, kept = _plan(process, settings, path, log, seconds, fifo)
+    advise = fifo is None and not inject  # what was put in sees all that run would see
+    plan, kept = _plan(process, settings, path, log, seconds, fifo, advise=advise)
     return _record(plan, kept, process, headless=headless, out=out)
 
 
@@ -323,6 +324,8 @@ def _plan(
     log: Path | None,
     seconds: float | None,
     fifo: str | None,
+    *,
+    advise: bool,
 ) -> tuple[Plan, str]:
     """What to record, and the configuration to keep beside it."""
     from mgtop.record.attach.restart import folder_of, restart_line
@@ -336,7 +339,7 @@ def _plan(
         proc=process.proc,
         log=str(log.resolve()) if log is not None else None,
         apart=[os.getpid()],
-        advice=(restart_line(process, masked=True) or "") if fifo is None else "",
+        advice=(restart_line(process, masked=True) or "") if advise else "",
         fifo=fifo,
     )
     plan = Plan(
