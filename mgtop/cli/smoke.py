@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mgtop.cli.errors import NOT_MET, OK, UserError, say
 from mgtop.cli.options import as_json, out, seconds
+
+if TYPE_CHECKING:
+    from mgtop.config import RunConfig
+
+PROJECT_FILE = "mgtop.yaml"
 
 _EXAMPLES = """\b
 Examples:
@@ -27,12 +33,18 @@ In the configuration, the smallest run that writes a picture:
 @click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a configuration key."
 )
+@click.option(
+    "--profile",
+    metavar="NAME[:ENTRY]",
+    help="Known project whose command and hooks fill in what is not given (mgtop init --list).",
+)
 @seconds
 @out
 @as_json
 def command(
     config: Path,
     overrides: tuple[str, ...],
+    profile: str | None,
     seconds: float | None,
     out: Path | None,
     as_json: bool,
@@ -47,13 +59,12 @@ def command(
     time (default: 1800). Exit code 1: it failed; the report names why: no CUDA, out of memory,
     a bad weights path, or other.
     """
-    from mgtop.config.load import ConfigError, load_config, located
+    from mgtop.config.load import ConfigError, located
     from mgtop.preflight.smoke import run
     from mgtop.preflight.smoke.whole_run import LIMIT_S
     from mgtop.record.launch import LaunchError
 
-    path = _file(config)
-    settings = load_config(path, list(overrides))
+    settings, path = _configuration(config, overrides, profile)
     try:
         result = run(
             settings,
@@ -82,9 +93,18 @@ def command(
     return OK if result.passed else NOT_MET
 
 
-def _file(config: Path) -> Path:
-    path = config / "mgtop.yaml" if config.is_dir() else config
-    if not path.exists():
-        hint = "; mgtop init writes one" if config.is_dir() else ""
-        raise UserError(f"There is no configuration {str(path)!r}{hint}.")
-    return path
+def _configuration(
+    config: Path, overrides: tuple[str, ...], profile: str | None
+) -> tuple[RunConfig, Path]:
+    """The configuration that was named, or that a profile gives, and its file."""
+    from mgtop.cli.profiles import filled_in, in_repository, unknown_folder
+    from mgtop.config.load import load_config
+
+    path = config / PROJECT_FILE if config.is_dir() else config
+    if path.exists():
+        return load_config(path, list(overrides), filled_in(profile, config=path)), path
+    if not config.is_dir():
+        raise UserError(f"There is no configuration {str(path)!r}.")
+    if profile is None:
+        raise unknown_folder(config)
+    return in_repository(profile, config, overrides), path

@@ -25,6 +25,7 @@ WEIGHTS = (
     ".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".gguf", ".onnx", ".engine", ".npz", ".msgpack",
 )  # fmt: skip
 """Endings of files that hold weights."""
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 _MOST_CALLS = 20_000
 
 _file = -1
@@ -87,20 +88,25 @@ def _tell(what: str, **fields: Any) -> None:
 
 
 def _audit(event: str, args: Tuple[Any, ...]) -> None:
-    """Python's own ``open`` of a file that may hold weights, for reading."""
+    """Python's own ``open``: of weights for reading, of a picture for writing."""
     if event != "open":
         return
     try:
         path, mode = args[0], args[1]
         if isinstance(path, bytes):
             path = os.fsdecode(path)
-        if not isinstance(path, str) or not path.lower().endswith(WEIGHTS):
+        if not isinstance(path, str):
             return
-        if isinstance(mode, str) and any(sign in mode for sign in "wax+"):
-            return
-        if not isinstance(mode, str) and args[2] & (os.O_WRONLY | os.O_RDWR):
-            return
-        _tell("opened", path=os.path.abspath(path), bytes=os.stat(path).st_size)
+        name = path.lower()
+        writes = (
+            any(sign in mode for sign in "wax+")
+            if isinstance(mode, str)
+            else bool(args[2] & (os.O_WRONLY | os.O_RDWR))
+        )
+        if writes and name.endswith(PICTURES):
+            _tell("writing", path=os.path.abspath(path))
+        elif not writes and name.endswith(WEIGHTS):
+            _tell("opened", path=os.path.abspath(path), bytes=os.stat(path).st_size)
     except Exception:
         pass
 

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from mgtop.config.command import resolve_python
+from mgtop.config.load import DEFAULT_FILE, ConfigError, load_config
+
 PATIENCE_S = 20.0
 CUDA_PATIENCE_S = 90.0
 """Importing torch from a cold disk takes half a minute."""
@@ -154,7 +157,14 @@ def cuda_of(question: AboutQuestion, patience_s: float = CUDA_PATIENCE_S) -> Cud
 
 
 def usual_python(repository: Path) -> tuple[str, str]:
-    """The interpreter to ask where none was named, and where that was found."""
+    """The interpreter to ask where none was named, and where that was found.
+
+    That of the repository's ``mgtop.yaml`` comes first, then its own environments, then the
+    one that is active here.
+    """
+    configured = _configured(repository)
+    if configured is not None:
+        return configured, "the repository's mgtop.yaml"
     for name in (".venv", "venv", "env"):
         place = repository / name / "bin" / "python"
         if place.is_file():
@@ -164,3 +174,14 @@ def usual_python(repository: Path) -> tuple[str, str]:
         if folder and Path(folder, "bin", "python").is_file():
             return str(Path(folder, "bin", "python")), f"${variable}"
     return "python3", "python3 on the PATH"
+
+
+def _configured(repository: Path) -> str | None:
+    """What ``python:`` or ``conda:`` of a repository's configuration names; None: neither."""
+    path = repository / DEFAULT_FILE
+    if not path.is_file():
+        return None
+    try:
+        return resolve_python(load_config(path), str(path))
+    except ConfigError:
+        return None  # mgtop run tells what is wrong with it

@@ -72,6 +72,13 @@ class Root(NamedTuple):
     text: str
 
 
+_HOST_MEMORY = _any(
+    r"DefaultCPUAllocator: (?:can't allocate|not enough) memory",
+    r"^\s*(?:numpy\.\S*)?(?:_Array)?MemoryError\b",
+    r"\bstd::bad_alloc\b",
+)
+
+
 def root_of(lines: Sequence[OutputLine]) -> Root | None:
     """The earliest root of a failure in an output; None: no line tells of one.
 
@@ -90,7 +97,7 @@ def root_of(lines: Sequence[OutputLine]) -> Root | None:
 
 
 def _kind(line: OutputLine) -> Failure | None:
-    if line.kind == "oom":
+    if line.kind == "oom" or _HOST_MEMORY.search(line.text):
         return "oom"
     is_source = line.text.startswith(("    ", "\t", '  File "'))
     if is_source or _HARMLESS.search(line.text):

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """One line: ``opened``, ``loaded``, ``load_failed``, ``call`` or ``compiled``."""
+    """One line: ``opened``, ``loaded``, ``load_failed``, ``call``, ``compiled`` or ``writing``."""
 
     what: str
     pid: int

@@ -68,8 +68,8 @@ def frame_times(
             results[1] if len(results) > 1 else FrameTimes(),
             "from the program's own lines of stages",
         )
-    if not frames and start_ns is not None and written_ns is not None and written_ns > start_ns:
-        frames = [_Frame(start_ns, written_ns)]
+    if not frames and start_ns is not None:
+        frames = _pictures(seen, start_ns, written_ns)
     spans = _spans(records)
     calls = [(one.begin_ns, one.end_ns) for one in seen if one.what == "call"]
     notes: list[str] = []
@@ -80,11 +80,7 @@ def frame_times(
         total = (frame.end_ns - frame.begin_ns) / 1e6
         results.append(FrameTimes(load_ms=load, fwd_ms=fwd, post_ms=post, total_ms=total))
     if not told:
-        notes.append(
-            "no frame was told of, so TOTAL is from the start to the output file's last write"
-            if results
-            else "no frame was told of, and no output was written"
-        )
+        notes.append(_no_frames(len(results)))
     if len(results) == 1:
         notes.append("there was no second frame")
     if any(one.what == "compiled" for one in seen) and not spans and calls == []:
@@ -118,6 +114,28 @@ def _frames(records: Sequence[AnyRecord], start_ns: int | None) -> list[_Frame]:
 def _route(records: Sequence[AnyRecord]) -> int | None:
     """The best route that told of frames; None: none did."""
     return min((one.route for one in records if isinstance(one, FrameEmit)), default=None)
+
+
+def _pictures(seen: Sequence[Seen], start_ns: int, written_ns: int | None) -> list[_Frame]:
+    """Frames of a program that tells of none: each ends where its picture's file is opened.
+
+    Where no picture, or one alone, was seen to be opened: one frame, until the output file was
+    last written.
+    """
+    opened = [one.t_ns for one in seen if one.what == "writing" and one.t_ns > start_ns]
+    if len(opened) > 1:
+        return [_Frame(start_ns, opened[0]), _Frame(opened[0], opened[1])]
+    if written_ns is None or written_ns <= start_ns:
+        return []
+    return [_Frame(start_ns, written_ns)]
+
+
+def _no_frames(count: int) -> str:
+    if not count:
+        return "no frame was told of, and no output was written"
+    if count > 1:
+        return "no frame was told of, so a frame ends where the file of its picture is opened"
+    return "no frame was told of, so TOTAL is from the start to the output file's last write"
 
 
 def _spans(records: Sequence[AnyRecord]) -> list[tuple[str, int, int]]:
@@ -160,7 +178,8 @@ def _work(
         notes.append("no span and no call of a model was seen, so FWD and POST are not known")
         return None, post
     notes.append(
-        "FWD is the time in outermost calls of torch modules, POST what follows the last of them; "
+        "FWD is the time in outermost calls of torch modules "
+        f"({len(inside)} for this frame), POST what follows the last of them; "
         "the GPU was waited for at their borders"
     )
     fwd = sum(end - begin for begin, end in inside) / 1e6
