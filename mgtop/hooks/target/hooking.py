@@ -13,7 +13,7 @@ from .notices import notice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any, Dict, Iterable, List
+    from typing import Any, Dict, Iterable, List, Set, Tuple
 
     from .configured import Configured
     from .wrapping import Wrapped
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 installed: List[Wrapped] = []
 """What was wrapped, in order."""
 
+_asked: Set[Tuple[Any, ...]] = set()
 _COMPILED = "torch._dynamo.eval_frame"
 """Where torch keeps the class whose instances stand for compiled modules."""
 
@@ -34,11 +35,15 @@ def install(hooks: Iterable[Configured], late: bool = False) -> None:
             replaced there, too.
     """
     for hook in hooks:
-        when_imported(hook.module, _Install(hook, late))
+        fields = tuple(getattr(hook, name) for name in hook.__slots__)
+        if fields not in _asked:
+            _asked.add(fields)
+            when_imported(hook.module, _Install(hook, late))
 
 
 def uninstall() -> None:
     """Take all wrappers away."""
+    _asked.clear()
     while installed:
         installed.pop().undo()
 

@@ -31,10 +31,12 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
         late: the program runs already, so functions may have been imported by name.
     """
     global _started
+    text = os.environ.get(VARIABLE, "auto") if settings is None else settings
     if _started:
+        if late:  # by somebody who has other hooks than those it was started with
+            _install_hooks(text, late)
         return
     _started = True
-    text = os.environ.get(VARIABLE, "auto") if settings is None else settings
     importing.when_imported("torch.compiler", _know_tracing)
     importing.when_imported("torch._dynamo.callback", _count_compilations)
     from . import actions
@@ -44,14 +46,7 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
         from . import smoke_watch
 
         smoke_watch.watch(os.environ[SMOKE_VARIABLE])
-    source = text
-    if not text.isalpha():
-        from .configured import taken
-        from .hooking import install
-
-        source, hooks = taken(text)
-        wanted = source in ("auto", "hooks")
-        install([hook for hook in hooks if wanted or _only_span(hook)], late)
+    source = _install_hooks(text, late)
     if source in ("auto", "sinks"):
         from . import sinks
 
@@ -60,6 +55,19 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
             from .sinks import counting
 
             counting.asked_for = True
+
+
+def _install_hooks(text: str, late: bool) -> str:
+    """Install what is configured; where frames are to come from."""
+    if text.isalpha():
+        return text
+    from .configured import taken
+    from .hooking import install
+
+    source, hooks = taken(text)
+    wanted = source in ("auto", "hooks")
+    install([hook for hook in hooks if wanted or _only_span(hook)], late)
+    return source
 
 
 def _only_span(hook: Configured) -> bool:
