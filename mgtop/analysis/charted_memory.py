@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from statistics import median_low
 from typing import Any
 
 from mgtop.analysis.devices import Devices
@@ -13,6 +15,9 @@ from mgtop.wire.records import GpuProcess, HostMemory, TorchMemory
 MIB = 1 << 20
 HOLD_NS = 3_000_000_000
 """The framework is read at emits alone: a reading is good until the next, so long at most."""
+GAPS = 31
+LEAST_NS = 1_000_000
+"""Readings of several processes, or at a request's end, come at nearly the same time."""
 HOST_HOLD_NS = 3_000_000_000
 
 
@@ -24,6 +29,7 @@ class ChartedMemory:
         self._framework = Framework(devices)
         self._described: dict[int, int | None] = {}
         self._last_ns: dict[int, int] = {}
+        self._gaps: dict[int, deque[int]] = {}
         self._host_ns: int | None = None
 
     def takes(self) -> dict[type, Callable[[Any], None]]:
@@ -43,13 +49,20 @@ class ChartedMemory:
             limit = None if total is None else total / MIB
             for key in ("torch_allocated", "torch_reserved", "torch_peak"):
                 self._store.describe(f"{key}:{gpu}", "MiB", limit)
-        before = self._last_ns.get(gpu)
-        self._last_ns[gpu] = record.t_ns
-        period = max(1, record.t_ns - before) if before is not None else HOLD_NS
+        period = self._period(gpu, record.t_ns)
         add = self._store.add
         add(f"torch_allocated:{gpu}", record.t_ns, held.allocated / MIB, period, HOLD_NS)
         add(f"torch_reserved:{gpu}", record.t_ns, held.reserved / MIB, period, HOLD_NS)
         add(f"torch_peak:{gpu}", record.t_ns, record.peak_bytes / MIB, period, HOLD_NS)
+
+    def _period(self, gpu: int, t_ns: int) -> int:
+        """Time between readings, by the median of the last ones: they come at emits."""
+        gaps = self._gaps.setdefault(gpu, deque(maxlen=GAPS))
+        before = self._last_ns.get(gpu)
+        self._last_ns[gpu] = t_ns
+        if before is not None and t_ns - before > LEAST_NS:
+            gaps.append(t_ns - before)
+        return median_low(gaps) if gaps else HOLD_NS
 
     def _host(self, record: HostMemory) -> None:
         if record.tree_rss_bytes is None:

@@ -142,7 +142,8 @@ def _brief(memory: MemorySummary, width: int) -> Rows:
 def _peak(memory: MemorySummary, key: str) -> tuple[float | None, str]:
     """The highest peak of a source over the stages, and where it was."""
     best: tuple[float, str, float | None] | None = None
-    for stage, found in memory.stages.items():
+    # What is found at rest was reached before: idle comes last.
+    for stage, found in sorted(memory.stages.items(), key=lambda item: item[0] == "idle"):
         value = _of(found, f"{key}_mib")
         if value is not None and (best is None or value > best[0]):
             best = (value, stage, _of(found, f"{key}_t_ms"))
