@@ -67,7 +67,7 @@ def mgtop(tmp_path: Path) -> Iterator[Mgtop]:
     command.close()
 
 
-@pytest.mark.parametrize("python", [sys.executable, EVERY[0], EVERY[-1]])
+@pytest.mark.parametrize("python", [sys.executable, EVERY[-1]])
 def test_hooks_of_a_configuration(python: str, mgtop: Mgtop, tmp_path: Path) -> None:
     (tmp_path / "pipeline.py").write_text(MODULE)
     config = tmp_path / "run.yaml"

@@ -15,7 +15,7 @@ from mgtop.record.attach.events import Translator, TreePipes
 from mgtop.record.attach.past import Past
 from mgtop.record.attach.pipe_only import PipeTarget, pipe_at
 from mgtop.record.attach.target import AttachedTarget
-from mgtop.record.attach.textlogs import TextLogs, output_of
+from mgtop.record.attach.textlogs import TextLogs, logs_of, output_of
 from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
 from mgtop.record.notes import note
@@ -124,18 +124,19 @@ def _find(folder: Path, attach: Attached) -> tuple[Followed, TreePipes, Claim | 
 
 
 def _text_logs(plan: Plan, attach: Attached, target: Followed, intake: Intake) -> TextLogs:
+    paths: list[Path] = []
+    others: list[Path] = []
     if attach.log is not None:
         paths = [Path(attach.log)]
-    elif isinstance(target, PipeTarget):
-        paths = []
-    else:
+    elif not isinstance(target, PipeTarget):
         paths = [where.path for where in output_of(target.process) if where.path is not None]
+        others = [where.path for where in logs_of(target.process) if where.path is not None]
 
     def superseded() -> bool:
         """The probe tells of frames, so the lines of a log are not needed."""
         return plan.frames.from_ == "auto" and intake.tells_frames
 
-    return TextLogs(paths, partial(frame_log, plan.frames, target.proc), superseded)
+    return TextLogs(paths, partial(frame_log, plan.frames, target.proc), superseded, others)
 
 
 def _completed(plan: Plan, past: Past, logs: TextLogs) -> Plan:
@@ -182,13 +183,18 @@ def _greeting(
     if attach.log is not None:
         names = [attach.log]
     if logs.known:
+        if logs.other is not None:
+            names = [os.path.realpath(logs.other)]
         return f"{attached} through its text log {' and '.join(names)}."
+    why = []
+    if not names:
+        why.append(f"its output goes to {streams[0].name}, which cannot be read from outside")
+    if attach.log is None and isinstance(target, AttachedTarget):
+        names += [where.name for where in logs_of(target.process)][:3]
     if names:
-        why = f"no line of its output ({' and '.join(names)}) tells of frames yet"
-    else:
-        why = f"its output goes to {streams[0].name}, which cannot be read from outside"
+        why.append(f"no line that it has written to {' or '.join(names)} tells of frames")
     advice = f" To see frames, run it as: {attach.advice}" if attach.advice else ""
     return (
-        f"{attached}: there is no probe in it, and {why}, so GPU and host figures are all "
-        f"that is seen.{advice}"
+        f"{attached}: there is no probe in it, and {', and '.join(why)}, so GPU and host figures "
+        f"are all that is seen.{advice}"
     )

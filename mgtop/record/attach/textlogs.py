@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from mgtop.record.attach.process import Process
 from mgtop.record.output import OutputTail, log_state
 from mgtop.record.textlog import TextLog
 from mgtop.wire.records import Record, SourceState
+
+_MOST_LOGS = 16
+_LOG = re.compile(r"log[^/]*$|\.(?:txt|out|err|jsonl)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,38 @@ def _stream(pid: int, number: int) -> tuple[Where, tuple[int, int] | None]:
     return Where(None, name), identity
 
 
+def logs_of(process: Process) -> list[Where]:
+    """Other files that it has open for writing and that look like logs, by their names."""
+    found: dict[tuple[int, int], Where] = {}
+    try:
+        numbers = sorted(map(int, os.listdir(f"/proc/{process.pid}/fd")))
+    except OSError:
+        return []
+    for number in numbers:
+        if number > 2 and len(found) < _MOST_LOGS and _is_written(process.pid, number):
+            where, identity = _stream(process.pid, number)
+            if where.path is not None and identity is not None and _LOG.search(where.name):
+                found.setdefault(identity, where)
+    streams = {_stream(process.pid, number)[1] for number in (1, 2)}
+    return [where for identity, where in found.items() if identity not in streams]
+
+
+def _is_written(pid: int, number: int) -> bool:
+    try:
+        lines = Path(f"/proc/{pid}/fdinfo/{number}").read_text().splitlines()
+    except OSError:
+        return False
+    flags = next((int(line.split()[1], 8) for line in lines if line.startswith("flags:")), 0)
+    return flags & os.O_ACCMODE != os.O_RDONLY
+
+
 class TextLogs:
     """Follows them from their ends; what :class:`mgtop.record.recorder.Recorder` takes.
 
     Args:
         paths: the files.
+        others: files of which one is followed, too, if lines of it tell of frames, and none of
+            ``paths`` do: what goes into both would count twice.
         parser: makes a parser for lines of frames, or None where they are not wanted.
         superseded: whether frames are told by a better source: then their lines are passed by.
     """
@@ -72,15 +103,32 @@ class TextLogs:
         paths: Sequence[Path],
         parser: Callable[[], TextLog | None],
         superseded: Callable[[], bool],
+        others: Sequence[Path] = (),
     ) -> None:
         self._superseded = superseded
-        self._logs = [parser() for _ in paths]
-        self._tails = [
-            OutputTail(path, frames=log, lengths=False)
-            for path, log in zip(paths, self._logs, strict=True)
-        ]
-        self.known = sum(tail.begin_at_end() for tail in self._tails)
+        self._parser = parser
+        self._logs: list[TextLog | None] = []
+        self._tails: list[OutputTail] = []
+        self.known = sum(self._follow(path) for path in paths)
         """Lines about frames that were there already."""
+        self.other: Path | None = None
+        """Which of ``others`` is followed."""
+        for path in others:
+            if self.known:
+                break
+            self.known = self._follow(path)
+            if self.known:
+                self.other = path
+            else:
+                self._logs.pop()
+                self._tails.pop().close()
+
+    def _follow(self, path: Path) -> int:
+        log = self._parser()
+        tail = OutputTail(path, frames=log, lengths=False)
+        self._logs.append(log)
+        self._tails.append(tail)
+        return tail.begin_at_end()
 
     @property
     def params(self) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from pathlib import Path
 from mgtop.config.structs import Frames, LogPattern
 from mgtop.record.attach.process import find
 from mgtop.record.attach.textlogs import TextLogs, output_of
+from mgtop.record.attach.textlogs import logs_of as written_logs
 from mgtop.record.output_file import GrowingFile
 from mgtop.record.textlog import LOG_ROUTE, TextLog
 from mgtop.record.textlog_pattern import frame_log
 from mgtop.wire.records import FrameEmit, OutputLine, Record, RequestReceived, StreamEnd
-from tests.record.attach.programs import IDLE, program, python
+from tests.record.attach.programs import IDLE, program, python, until
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -223,3 +224,40 @@ def test_the_shape_is_not_looked_for_with_a_pattern() -> None:
     log = TextLog(pattern=re.compile("never"))
     assert log.remember(BEFORE) == 0
     assert log.params == {}
+
+
+WRITER = """
+import sys, time
+log = open(sys.argv[1], "a", buffering=1)
+read = open(sys.argv[2])
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_logs_that_a_program_writes_beside_its_output(tmp_path: Path) -> None:
+    app, data, read, out = (tmp_path / name for name in ("app.log", "frames.bin", "in.log", "out"))
+    app.write_text(BEFORE)
+    read.write_text(BEFORE)
+    data.write_text("")
+    for written, found in ((app, [str(app)]), (data, [])):
+        with out.open("w") as file, program(*python(WRITER, written, read), stdout=file) as running:
+            until(lambda: out.read_text())
+            assert [where.name for where in written_logs(find(running.pid))] == found
+
+
+def test_another_log_is_followed_where_the_output_tells_nothing(tmp_path: Path) -> None:
+    out, plain, app = (tmp_path / name for name in ("out.log", "plain.log", "app.log"))
+    out.write_text("hello\n")
+    plain.write_text("hello\n")
+    app.write_text(BEFORE)
+    logs = TextLogs([out], TextLog, lambda: False, [plain, app])
+    assert (logs.other, logs.known > 0) == (app, True)
+    with app.open("a") as file:
+        file.write("[req 7f3a] T+1219 frame_emit idx=2\n")
+    assert len(emits(logs.poll(SECOND))) == 1
+    logs.close()
+    out.write_text(BEFORE)  # what stands in both would count twice
+    logs = TextLogs([out], TextLog, lambda: False, [app])
+    assert logs.other is None
+    logs.close()
