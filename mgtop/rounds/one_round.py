@@ -108,6 +108,8 @@ def run_round(
         begun(previous)
         _follow(job, previous, None, is_stopped, look, is_watched)
         return _ended(job, previous, None)
+    if previous is not None:
+        _end_what_is_left(previous)
     recording, began_s = _start(job)
     begun(recording.folder)
     try:
@@ -265,7 +267,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _end_what_is_left(folder: Path) -> None:
-    """A recorder was killed, and its program goes on: it would disturb the rounds that follow."""
+    """Should a killed recorder's program go on: it would disturb the rounds that follow."""
     owner = read_owner(folder)
     if owner is None or owner.target_pid is None:
         return

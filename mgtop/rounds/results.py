@@ -46,7 +46,7 @@ def result_of(state: State, variables: Sequence[Variable], path: str = "") -> Re
     return Result(
         rounds=[msgspec.structs.replace(row, note="; ".join(notes_of(row))) for row in rows],
         table=by_size,
-        linearity=_common(lines),
+        linearity=_beside_load(_common(lines), rows),
         choice=choose(by_size, fps) if by_size else Choice(because=["no round is finished"]),
         linearity_by=lines if len(variables) > 1 else [],
         smoke=state.smoke,
@@ -108,6 +108,15 @@ def _line(rows: Sequence[Row], variable: Variable) -> Linearity:
             and row.p50_frame_ms is not None
         ]
     return decide([Tier(size, found) for size, found in times.items()])
+
+
+def _beside_load(line: Linearity, rows: Sequence[Row]) -> Linearity:
+    """Say how many rounds did not have the machine to themselves."""
+    disturbed = sum(bool(row.differs) for row in rows)
+    if not disturbed:
+        return line
+    told = f"{disturbed} of {len(rows)} rounds differ in more than their variable, see their notes"
+    return msgspec.structs.replace(line, because=f"{line.because} ({told})")
 
 
 def _common(lines: Sequence[Linearity]) -> Linearity:

@@ -9,12 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from round_programs import Workplace, until
 
 from mgtop.config.errors import ConfigError
+from mgtop.record.from_config import plan_from
+from mgtop.record.launch import start
 from mgtop.record.status import read_status
 from mgtop.record.tree import is_running
+from mgtop.rounds.one_round import run_round
 from mgtop.rounds.results import result_of
 from mgtop.rounds.starting import FolderTaken, open_folder
 from mgtop.rounds.state import find_sweep_of, find_unfinished, hold, read_state
@@ -170,6 +174,24 @@ def test_a_stopped_sweep_goes_on_and_runs_nothing_twice(workplace: Workplace) ->
     assert len(data["rounds"]) == 4
     assert all(row["p50_frame_ms"] is not None for row in data["rounds"])
     assert find_unfinished(after.order.fingerprint) is None
+
+
+def test_a_program_that_lost_its_recorder_is_ended_before_its_round_is_run_anew(
+    workplace: Workplace,
+) -> None:
+    workplace.config()
+    prepared = workplace.prepared(vary=["steps=4"])
+    job = prepared.job({"steps": 4}, 1, 1)
+    params = {**job.config.params, "frames": 5_000}
+    endless = msgspec.structs.replace(job.config, params=params)
+    recording = start(plan_from(endless, Path(job.path)))
+    recording.recorder.kill()
+    recording.recorder.wait()
+    assert is_running(recording.target_pid)
+    ended = run_round(job, previous=recording.folder)
+    assert not is_running(recording.target_pid)
+    assert ended.row.counted > 10
+    assert ended.row.session != str(recording.folder)
 
 
 def test_an_interrupted_sweep_ends_its_program_and_says_how_to_go_on(workplace: Workplace) -> None:
