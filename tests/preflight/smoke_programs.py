@@ -75,6 +75,7 @@ GOOD = (
 )
 
 GOOD_TORCH = """
+torch.save(Model().state_dict(), "weights.pt")
 model = Model()
 model.load_state_dict(torch.load("weights.pt"))
 write_png("out/frame.png", 64, 48, pixels(picture(model, 64, 48)))
@@ -82,9 +83,8 @@ print("saved to out/frame.png")
 """
 
 NO_CUDA = """
-model = Model()
-model.load_state_dict(torch.load("weights.pt"))
-model.to("cuda")
+weights = load()
+raise AssertionError("Torch not compiled with CUDA enabled")  # torch's own words
 """
 
 CORRUPT_WEIGHTS = """

@@ -297,7 +297,7 @@ class TestThisMachine:
             torch_py="raise SystemExit('imported')\n",
             README_md="# X\n\n## Requirements\n\n- Python 3.8+\n- 100000 GB of RAM\n",
         )
-        python = str(Path(sys.executable).parent / "python")
+        python = str(Path(sys.base_prefix, "bin", "python3"))  # without torch: it is slow to import
         answer = subprocess.run(
             [sys.executable, "-m", "mgtop", "check", str(folder), "--json", "--python", python],
             cwd=folder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import importlib.util
 import os
 import subprocess
 import sys
@@ -62,6 +62,7 @@ def test_a_program_that_works(run: Run, tmp_path: Path) -> None:
 
 
 WAYS = {
+    "no CUDA": (programs.NO_CUDA, "exit_zero", "no_cuda", "not compiled with CUDA"),
     "memory ran out, and what came of it": (programs.OUT_OF_MEMORY, "exit_zero", "oom", "Tried to"),
     "no weights there": (programs.NO_WEIGHTS_FILE, "weights_loaded", "weights_path", "points/"),
     "random weights": (programs.RANDOM_WEIGHTS, "weights_loaded", "other", "no weights file"),
@@ -137,25 +138,15 @@ def test_the_probe_gives_the_times_cold_and_warm_apart(run: Run) -> None:
 
 
 class TestTorch:
-    @pytest.fixture
-    def torch_run(self, run: Run, tmp_path: Path) -> Run:
-        torch = pytest.importorskip("torch", reason="torch is not installed")
-        model = torch.nn.Module()
-        model.net = torch.nn.Sequential(
-            torch.nn.Conv2d(2, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(8, 3, 1)
-        )
-        buffer = io.BytesIO()
-        torch.save(model.state_dict(), buffer)
-        (tmp_path / "weights.pt").write_bytes(buffer.getvalue())
-        (tmp_path / "broken.pt").write_bytes(b"nonsense" * 100)
+    """A missing CUDA is made by ``benchmarks/smoke.py``; importing torch takes seconds."""
 
-        def start(body: str) -> SmokeResult:
-            return run(programs.TORCH.removeprefix(programs.PICTURE) + body)
+    @pytest.fixture(autouse=True)
+    def torch_is_there(self) -> None:
+        if importlib.util.find_spec("torch") is None:
+            pytest.skip("torch is not installed")
 
-        return start
-
-    def test_a_model_of_torch(self, torch_run: Run) -> None:
-        result = torch_run(programs.GOOD_TORCH)
+    def test_a_model_of_torch(self, run: Run) -> None:
+        result = run(programs.TORCH.removeprefix(programs.PICTURE) + programs.GOOD_TORCH)
         assert result.passed
         assert "weights.pt" in result.criteria.weights_loaded.evidence
         assert "was loaded in" in result.criteria.weights_loaded.evidence
@@ -166,12 +157,11 @@ class TestTorch:
         assert 0 < cold.load_ms + cold.fwd_ms < cold.total_ms
         assert "outermost calls of torch modules" in result.times_note
 
-    def test_no_cuda_and_broken_weights(self, torch_run: Run, tmp_path: Path) -> None:
-        torch = pytest.importorskip("torch", reason="torch is not installed")
-        if not torch.cuda.is_available():
-            assert torch_run(programs.NO_CUDA).failure == "no_cuda"
-        (tmp_path / "session").rename(tmp_path / "first")
-        result = torch_run(programs.CORRUPT_WEIGHTS)
+    def test_weights_that_cannot_be_loaded_although_all_goes_on(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "broken.pt").write_bytes(b"nonsense" * 100)
+        result = run(programs.TORCH.removeprefix(programs.PICTURE) + programs.CORRUPT_WEIGHTS)
         assert result.exit_code == 0
         assert unmet(result) == ["weights_loaded"]
         assert result.failure == "weights_path"
