@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mgtop.report.numbers import share
+from mgtop.report.numbers import plural, share
 from mgtop.rounds.table import TableRow
 from mgtop.rounds.variables import RESOLUTION, label, size_of
 from mgtop.rounds.wording import significant
@@ -35,6 +35,10 @@ def choose(table: Sequence[TableRow], target_fps: float | None) -> Choice:
 
     Resolution counts before everything else; then the other variables, the first one first.
     Settings without sizes (names) cannot be called larger: of these, the quickest is taken.
+
+    Args:
+        table: all settings.
+        target_fps: of all rounds; None: none is known, or they differ.
     """
     budget = 1000.0 / target_fps if target_fps else None
     kept: list[TableRow] = []
@@ -51,7 +55,9 @@ def choose(table: Sequence[TableRow], target_fps: float | None) -> Choice:
     if not kept:
         return Choice(because=[*because, "so nothing is left to choose"])
     if budget is None:
-        because.append("no target_fps is given, so no frame budget was asked for")
+        several = any(row.target_fps is not None for row in table)
+        why = "the rounds have different target rates" if several else "no target_fps is given"
+        because.append(f"{why}, so no frame budget was asked for")
     best, why = _largest(kept)
     because.append(why)
     p50, p95 = significant(best.p50_frame_ms[1]), significant(best.p95_frame_ms[1])
@@ -60,7 +66,7 @@ def choose(table: Sequence[TableRow], target_fps: float | None) -> Choice:
     if best.converged is False:
         because.append("but its repeats did not agree: measure it again")
     if best.converged is None:
-        because.append(f"from {best.repeats} rounds: too few to say whether they agree")
+        because.append(f"from {plural(best.repeats, 'round')}: too few to say whether they agree")
     return Choice(params=best.params, because=because)
 
 

@@ -42,7 +42,8 @@ def result_of(state: State, variables: Sequence[Variable], path: str = "") -> Re
     rows = [found.row for found in over if found.row is not None]
     by_size = table_of(_in_order(rows, variables))
     lines = _lines(rows, variables)
-    fps = next((row.target_fps for row in by_size if row.target_fps is not None), None)
+    rates = {row.target_fps for row in by_size if row.target_fps is not None}
+    fps = rates.pop() if len(rates) == 1 else None
     return Result(
         rounds=[msgspec.structs.replace(row, note="; ".join(notes_of(row))) for row in rows],
         table=by_size,

@@ -111,6 +111,14 @@ def test_the_choice_drops_what_jitters_or_ran_out_of_memory_or_misses_a_gate() -
     assert "no target_fps" in text
 
 
+def test_rounds_with_different_target_rates_have_no_common_budget() -> None:
+    rows = [row({"steps": 4}, target_fps=20.0), row({"steps": 8}, target_fps=10.0)]
+    choice = result_of(state_of(rows), [STEPS]).choice
+    assert choice.params == {"steps": 8}
+    assert any("different target rates" in reason for reason in choice.because)
+    assert "from 1 round: too few" in " ".join(choice.because)
+
+
 def test_resolution_counts_before_steps() -> None:
     rows = [
         row({"steps": 16, "resolution": "960x544"}),
