@@ -18,7 +18,7 @@ from mgtop.config import RunConfig
 from mgtop.config.load import build_config
 from mgtop.preflight.smoke.failure import root_of, swallowed
 from mgtop.preflight.smoke.media_look import look
-from mgtop.preflight.smoke.open_files import OpenFiles
+from mgtop.preflight.smoke.open_files import OpenFiles, is_weights
 from mgtop.preflight.smoke.output_lines import OutputLine, read_output
 from mgtop.preflight.smoke.reported import paths_in, reported_output
 from mgtop.preflight.smoke.result import Criteria, Criterion, FrameTimes, SmokeResult
@@ -367,3 +367,14 @@ def test_the_page_is_as_wide_as_the_terminal(width: int) -> None:
     assert "n/a" in page
     if width >= 58:
         assert max(map(len, page.splitlines())) <= width
+
+
+def test_the_path_files_of_an_environment_are_no_weights(tmp_path: Path) -> None:
+    for name in ("lib/site-packages/easy.pth", "lib/site-packages/lpips/vgg.pth", "model.pth"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    assert not is_weights(str(tmp_path / "lib/site-packages/easy.pth"))
+    assert is_weights(str(tmp_path / "lib/site-packages/lpips/vgg.pth"))
+    assert is_weights(str(tmp_path / "model.pth"))
+    assert not is_weights(str(tmp_path / "nowhere.pth"))

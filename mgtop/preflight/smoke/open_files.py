@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +11,9 @@ WEIGHTS = (
     ".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".gguf", ".onnx", ".engine", ".npz", ".msgpack",
 )  # fmt: skip
 """Endings of files that hold weights."""
+
+_PATH_FILE = re.compile(r"/(?:site|dist)-packages/[^/]+\.pth$")
+"""Python's own files that add folders to its path end so, too; it reads them at its start."""
 
 
 class OpenFiles:
@@ -71,7 +75,7 @@ class OpenFiles:
 
 def is_weights(path: str) -> bool:
     """Whether a file's name is that of weights, and it holds something."""
-    if not path.lower().endswith(WEIGHTS):
+    if not path.lower().endswith(WEIGHTS) or _PATH_FILE.search(path):
         return False
     try:
         return os.stat(path).st_size > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from mgtop.preflight.smoke.open_files import is_weights
 from mgtop.preflight.smoke.output_lines import OutputLine
 from mgtop.preflight.smoke.result import Criterion
 from mgtop.preflight.smoke.seen import Seen
@@ -71,7 +72,11 @@ def _file_signs(
     for path, how in open_files.items():
         if path not in broken | loaded:
             signs.append(f"{path} was {how}")
-    opened = {one.path: one.bytes for one in seen if one.what == "opened" and one.bytes}
+    opened = {
+        one.path: one.bytes
+        for one in seen
+        if one.what == "opened" and one.bytes and is_weights(one.path)
+    }
     for path, size in opened.items():
         if path not in broken | loaded | set(open_files):
             signs.append(f"{path} ({_shown(size)}) was opened for reading")
