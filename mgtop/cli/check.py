@@ -32,7 +32,7 @@ _COLOURS = {"met": "green", "marginal": "yellow", "unmet": "red", "unknown": "cy
 @click.option("--markdown", is_flag=True, help="A Markdown table.")
 @click.option("--all", "full", is_flag=True, help="Show packages that are met, too.")
 def command(repository: Path, python: str | None, as_json: bool, markdown: bool, full: bool) -> int:
-    """Compare what a repository says it needs with this machine.
+    """Hold a repository's requirements against this machine.
 
     Its README, requirement, environment and project files and Dockerfiles are read (nothing of
     it is run), and every sentence about GPU memory, CUDA, driver, PyTorch, Python, system, RAM

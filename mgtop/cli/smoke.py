@@ -49,7 +49,7 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Run the smallest command once and say whether it really worked.
+    """Do the smallest run and check that it really produced a frame.
 
     It passes only if a sign of loaded weights was seen, an output path was reported, that
     file is new, opens, has the right size and is not of one colour, the exit code is 0, and
