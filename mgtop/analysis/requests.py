@@ -17,7 +17,15 @@ from mgtop.analysis.totals import Totals
 from mgtop.analysis.waits import waited_ns, waits_of
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records
-from mgtop.wire.records import ROUTES, FrameEmit, PreprocessDone, RequestReceived, StreamEnd, Wait
+from mgtop.wire.records import (
+    ROUTES,
+    FrameEmit,
+    PreprocessDone,
+    RequestReceived,
+    StreamEnd,
+    Wait,
+    nth_of_route,
+)
 
 DELIVERY = ("delivered", "dropped", "duplicated")
 NOT_TOLD_APART = 0
@@ -80,7 +88,7 @@ class Request:
         self.follows = self.followed = self.dropped = self.is_warmup = False
         self.landed: Kind | None = None
         self.sink: str | None = None
-        self.id = str(number) if number != NOT_TOLD_APART else "?"
+        self.id = str(nth_of_route(number)) if number != NOT_TOLD_APART else "?"
         self.params: dict[str, Any] = {}
         self.fps = usable_fps(settings.target_fps)
         self.received_ns: int | None = None

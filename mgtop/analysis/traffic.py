@@ -244,7 +244,7 @@ class Traffic:
         mine = (proc, route)
         if mine not in self._opened and route != FROM_A_LOG:
             # A process numbers its requests from 1: those before were not recorded.
-            self._opened[mine] = max(0, number - 1)
+            self._opened[mine] = max(0, r.nth_of_route(number) - 1)
         request = Request(
             self._settings, proc, number, route, t_ns, self._ordinals, self._opened[mine]
         )
@@ -304,7 +304,9 @@ class Traffic:
     def _switch(self, route: int) -> None:
         """A better route speaks: what the others still had open is told again by it."""
         before, self.route = self.route, route
-        self._drop([q for q in self.requests if q.route > route and q.ended_ns is None])
+        # What was found in a program that tells of its frames itself was no more than a guess.
+        found = [q for q in self.requests if q.route > route]
+        self._drop([q for q in found if q.ended_ns is None or q.route in FOUND])
         if before is not None:
             self._renumber(route)
             self._recount()

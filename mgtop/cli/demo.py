@@ -139,4 +139,5 @@ def _configuration(params: dict[str, Any], faults: tuple[str, ...]) -> dict[str,
         ],
         "cwd": str(Path(mgtop.__file__).parents[1]),
         "params": {**params, **({"fault": " ".join(faults)} if faults else {})},
+        "frames": {"from": "probe"},  # it tells of all that it does
     }

@@ -633,6 +633,15 @@ AnyRecord = Union[
 ]  # fmt: skip
 
 
+REQUESTS_OF_A_ROUTE = 1 << 24
+"""Each route of a process numbers its requests from 1: hooks from this on, sinks from twice it."""
+
+
+def nth_of_route(request: int) -> int:
+    """Which one of its route a request's number says, from 1."""
+    return request % REQUESTS_OF_A_ROUTE
+
+
 def pid_of(proc: int) -> int:
     """The pid inside a ``proc`` number."""
     return proc & 0x3FFFFF

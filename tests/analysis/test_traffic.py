@@ -215,6 +215,30 @@ def test_a_route_that_speaks_later_takes_over_without_counting_twice():
     assert all(request.ended for request in found.requests)
 
 
+def test_what_was_found_before_the_program_spoke_is_no_request_of_it():
+    """A clip that it wrote to warm up, say; of a log, what it told to its end stays."""
+    found = r.REQUESTS_OF_A_ROUTE * SINKS + 1
+    model = Model()
+    model.feed(r.SessionStart(START, START, 1, "", "", {}, {"warmup": AUTO}))
+    model.feed_all(
+        [*told_by(SINKS, found, 0), *told_by(PROBE, 1, 1_000), *told_by(PROBE, 2, 2_000)]
+    )
+    summary = model.summary()
+    assert ids(summary) == ["probe1", "probe2"]
+    assert warm(summary) == [True, False]
+
+
+def test_each_route_numbers_its_requests_from_one():
+    model = Model()
+    model.feed(r.SessionStart(START, START, 1, "", "", {}, {"warmup": AUTO}))
+    first = r.REQUESTS_OF_A_ROUTE * HOOKS + 1
+    model.feed_all([*told_by(HOOKS, first, 0), *told_by(HOOKS, first + 1, 1_000)])
+    assert warm(model.summary()) == [True, False]
+    program = Program()
+    program.emit(0, request=first, route=HOOKS)
+    assert ids(program.summary()) == ["1"]
+
+
 def test_warm_up_is_counted_across_routes():
     model = Model()
     model.feed(r.SessionStart(START, START, 1, "", "", {}, {"warmup": AUTO}))
