@@ -53,18 +53,25 @@ def _named(path: str, data: dict[str, Any], schema: type[msgspec.Struct]) -> str
     if not more:
         return path
     keys, value = [top], data[top]
-    for _ in more:
+    for number, part in enumerate(more, 1):
         for key, item in value.items():
-            trial: Any = {key: item}
-            for outer in reversed(keys):
-                trial = {outer: trial}
             try:
-                msgspec.convert(trial, schema)
+                msgspec.convert(_put(data, keys, {key: item}), schema)
             except msgspec.ValidationError:
                 keys.append(key)
                 value = item
                 break
+        if number < len(more):
+            inner = _steps(part)
+            keys += inner
+            for step in inner:
+                value = value[step]
     return ".".join(keys) + more[-1]
+
+
+def _put(data: Any, keys: list[str], value: Any) -> Any:
+    """The same data with another value at a place."""
+    return {**data, keys[0]: _put(data[keys[0]], keys[1:], value)} if keys else value
 
 
 def _steps(key: str) -> list[str]:
@@ -90,14 +97,14 @@ def _hint(key: str, schema: type[msgspec.Struct]) -> Any:
     for step in _steps(key):
         structs = list(_structs(hint))
         origin = get_origin(hint)
-        if structs and origin is not list:
+        if structs and origin not in (list, dict):
             fields = msgspec.structs.fields(structs[0])
             hint = next((field.type for field in fields if field.encode_name == step), None)
         elif origin is list:
             hint = get_args(hint)[0]
         elif origin is dict:
             hint = get_args(hint)[1]
-            if get_origin(hint) is not dict:
+            if get_origin(hint) is not dict and not list(_structs(hint)):
                 return hint
         else:
             return None

@@ -186,12 +186,13 @@ def _option(node: ast.Call) -> Option | None:
     if not flags:
         return None
     flag = max(flags, key=lambda word: (word.startswith("--"), len(word)))
-    flag = flag.split("/")[0].strip()  # click: --on/--off
+    is_pair = "/" in flag  # click: --on/--off
+    flag = flag.split("/")[0].strip()
     given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
     plain = {name: _plain(value) for name, value in given.items()}
     name = plain.get("dest") or flag.lstrip("-").replace("-", "_")
     action = plain.get("action")
-    takes_value = action in (None, "store") and plain.get("is_flag") is not True and "/" not in flag
+    takes_value = action in (None, "store") and plain.get("is_flag") is not True and not is_pair
     about = plain.get("help")
     return Option(
         flag=flag,

@@ -17,6 +17,7 @@ from mgtop.config.errors import ConfigError
 from mgtop.config.explain import explain, nearest
 from mgtop.config.load import build_config
 from mgtop.hooks.profile import Entry, Profile
+from mgtop.hooks.target.configured import problem
 
 SHIPPED = Path(__file__).with_name("profiles")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -132,11 +133,11 @@ def _problems(profile: Profile) -> Iterator[tuple[str, str]]:
         for file, pattern in files.items():
             if file.startswith("/") or ".." in Path(file).parts:
                 yield f"recognise[{n}].{file}", "must lie in the repository"
-            if problem := _bad_pattern(pattern):
-                yield f"recognise[{n}].{file}", problem
+            if wrong := _bad_pattern(pattern):
+                yield f"recognise[{n}].{file}", wrong
     for n, line in enumerate(profile.logs):
-        if problem := _bad_pattern(line.pattern):
-            yield f"logs[{n}].pattern", problem
+        if wrong := _bad_pattern(line.pattern):
+            yield f"logs[{n}].pattern", wrong
     for name, entry in profile.entries.items():
         yield from _entry_problems(f"entries.{name}", entry)
 
@@ -151,6 +152,9 @@ def _entry_problems(at: str, entry: Entry) -> Iterator[tuple[str, str]]:
     except ConfigError as error:
         yield f"{at}.{error.key}" if error.key else at, error.message
         return
+    for n, hook in enumerate(entry.frames.hooks):
+        if found := problem(msgspec.to_builtins(hook)):
+            yield f"{at}.frames.hooks[{n}].{found[0]}", found[1]
     used = {name for keys in entry.edit.values() for name in keys.values()}
     for name in sorted(used - entry.params.keys()):
         yield f"{at}.edit", f"{name} is not among params ({', '.join(entry.params) or 'none'})"

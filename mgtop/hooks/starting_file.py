@@ -23,7 +23,7 @@ def of_profile(known: Known, name: str, entry: Entry) -> str:
     profile = known.profile
     parts: list[str] = []
     parts += _comment(f"{profile.title}: {entry.about}")
-    parts += _comment(f"From profile {known.name}:{name}, {tested_words(entry)}.")
+    parts += _comment(f"From profile {known.name}:{name}, {state_words(entry)}.")
     others = [other for other in profile.entries if other != name]
     if others:
         parts += _comment(f"Other ways to start it (mgtop init --entry): {', '.join(others)}.")
@@ -94,7 +94,7 @@ def with_script(entry: Entry, script: Script, found: list[Found]) -> Entry:
     )
 
 
-def tested_words(entry: Entry) -> str:
+def state_words(entry: Entry) -> str:
     """``tested: …`` or ``untested``, for people."""
     return f"tested: {entry.tested.rstrip('.')}" if entry.tested else "untested"
 
