@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stop": ("stop", "End the recording of a live session."),
     "view": ("view", "Open a live or recorded session on the screen."),
     "ls": ("ls", "List sessions, live ones first, then the newest first."),
-    "report": ("report", "Say what a session shows: verdict, figures, tails and their causes."),
+    "report": ("report", "Say what a session shows: verdict, figures, tails and causes."),
     "compare": ("compare", "Put sessions side by side and name what differs."),
     "sweep": ("sweep", "Run rounds that differ in one parameter, or a matrix of two."),
     "fallback": ("fallback", "Step down one notch at a time until the tails are gone."),

@@ -46,7 +46,7 @@ Examples:
 def command(
     session: Path, as_json: bool, gates: tuple[str, ...], memory_csv: bool, segments: bool
 ) -> int:
-    """Say what a session shows: verdict, figures, tails and their causes.
+    """Say what a session shows: verdict, figures, tails and causes.
 
     SESSION is a folder, or a unique part of a session's name. A session that is still being
     recorded is reported as far as it goes.
