@@ -98,8 +98,8 @@ BACK = Key("escape", "app.show('live')", "Esc back", "back to the live screen")
 TAIL_KEYS: tuple[Key, ...] = (
     *COMMON[:3],
     BACK,
-    Key("n", "tail(1)", "n/N late", "the next or previous late frame"),
-    Key("N", "tail(-1)"),
+    Key("n", "tail(1)", "n/p late", "the next or previous late frame"),
+    Key("N,p", "tail(-1)"),
     Key("plus,equals_sign", "zoom(-1)", "+/- zoom", "less or more time around it"),
     Key("minus", "zoom(1)"),
     Key("j,down", "scroll(1)", "", "down or up"),

@@ -127,7 +127,12 @@ def _slack(view: LiveView) -> Chart | None:
     highest = max((value for value in series.high if value is not None), default=0.0)
     top = round_up(max(highest, LEAST_TOP_MS))
     lowest = min((value for value in series.low if value is not None), default=None)
-    figures = [f"0–{ms(top)}", f"lowest {ms(lowest)}", "█ lowest ░ highest, ▁ stood still"]
+    figures = [
+        f"0–{ms(top)}",
+        f"lowest {ms(lowest)}",
+        "█ lowest ░ highest ▁ stood still",
+        "every emit",
+    ]
     bars = Bars(series.high, top=top, part=series.low, show_zero=True)
     return Chart("slack ms", figures, bars)
 

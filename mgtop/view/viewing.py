@@ -119,7 +119,7 @@ class Viewing:
         return found
 
     def newest_judged(self, view: LiveView) -> TailMark | None:
-        """Select the newest late frame whose cause is known, else the newest; None: there is none."""
+        """Select the newest late frame that is judged, else the newest; None: there is none."""
         frames = view.summary.tails.frames
         tail = next((t for t in reversed(frames) if t.final), frames[-1] if frames else None)
         if tail is not None:

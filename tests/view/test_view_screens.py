@@ -12,9 +12,10 @@ import pytest
 from test_view_feed import START as BEGAN
 from test_view_feed import Recording
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 from view_pictures import START, S, StillFeed
 
+from mgtop.rounds.state import Order, Round, State, write_state
 from mgtop.session.lock import SessionLock
 from mgtop.view import app as app_module
 from mgtop.view.app import MgtopApp
@@ -287,3 +288,52 @@ def test_what_to_draw_with() -> None:
     assert plain is not None
     assert "▸ 3 ≤ 4 …█░│".translate(plain) == "> 3 < 4 .#:|"
     assert look({"MGTOP_GLYPHS": "ascii"}) == look({"MGTOP_ASCII": "1"})
+
+
+async def test_dialogs_take_the_mouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(app_module, "send", lambda to, number: sent.append(number))
+    monkeypatch.setattr(LiveScreen, "receiver", lambda self: Receiver(4242, 1, "python infer.py"))
+    app = MgtopApp(tmp_path, feed=StillFeed(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f9")
+        text = app.screen.query_one(Static)
+        await pilot.click(text, offset=(3, 3))  # INT
+        assert sent == []
+        await pilot.click(text, offset=(3, 2))  # yes, send it
+        await pilot.pause()
+        assert sent == [signal.SIGINT]
+        await pilot.press("question_mark")
+        await pilot.click(offset=(0, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, LiveScreen)
+        await pilot.press("q")
+        await pilot.pause()
+        await pilot.click(Static, offset=(8, 5))  # stay
+        await pilot.pause()
+        assert isinstance(app.screen, LiveScreen)
+        await pilot.press("q")
+        await pilot.pause()
+        await pilot.click(Static, offset=(8, 2))  # leave
+        await pilot.pause()
+    assert app.return_value == "leave"
+
+
+async def test_the_rounds_of_the_sessions_sweep(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep" / "one"
+    folder.mkdir(parents=True)
+    recording = Recording(folder)
+    recording.go_on(3)
+    recording.end()
+    order = Order(kind="sweep", config="/c.yaml", vary=["steps=8,16"])
+    rounds = [
+        Round(number=0, setting={"steps": 8}, status="done", session=str(folder)),
+        Round(number=1, setting={"steps": 16}, status="waiting"),
+    ]
+    state = State(order=order, name="steps", began_s=1.0, rounds=rounds)
+    write_state(folder.parent, state)
+    async with opened(folder) as (app, pilot):
+        await pilot.press("6")
+        for part in ("sweep steps", "steps=8", "steps=16", "6 rounds"):
+            assert part in shown(app)
+        await pilot.press("j", "k")

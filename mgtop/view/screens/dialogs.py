@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -37,13 +38,16 @@ class Leave(ModalScreen[Leaving | None]):
 
     def compose(self) -> ComposeResult:
         """The choices."""
-        lines = ["Leave this view?", "", "[b]l[/b]  leave: target and recording go on (Enter)"]
+        choices = [("l", "leave", "leave: target and recording go on (Enter)")]
         if not self._readonly:
-            lines += [
-                "[b]s[/b]  stop the recording, the target goes on",
-                "[b]t[/b]  stop the target too (TERM, KILL after 10 s)",
+            choices += [
+                ("s", "stop", "stop the recording, the target goes on"),
+                ("t", "stop_target", "stop the target too (TERM, KILL after 10 s)"),
             ]
-        lines += ["[b]Esc[/b]  stay"]
+        choices.append(("Esc", "", "stay"))
+        lines = ["Leave this view?", ""]
+        for key, choice, text in choices:
+            lines.append(f"[@click=screen.choose('{choice}')][b]{key}[/b]  {text}[/]")
         with Vertical(classes="dialog"):
             yield Static("\n".join(lines))
 
@@ -113,6 +117,11 @@ class Help(ModalScreen[None]):
         lines += [line for text in self._reading for line in textwrap.wrap(text, width)]
         with VerticalScroll(classes="dialog"):
             yield Static("\n".join(lines).rstrip(), markup=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the text closes it."""
+        if event.widget is self:
+            self.dismiss(None)
 
     def action_down(self) -> None:
         """Further down."""

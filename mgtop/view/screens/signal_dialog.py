@@ -51,6 +51,25 @@ class SignalDialog(ModalScreen[signal.Signals | None]):
             event.stop()
             self.dismiss(self._chosen.number)
 
+    def on_click(self, event: events.Click) -> None:
+        """A line of the list, or that one is sure; beside the text: none."""
+        if event.widget is self:
+            self.dismiss(None)
+            return
+        if not isinstance(event.widget, Static):
+            return
+        line = event.y - 2
+        if self._chosen is None:
+            if 0 <= line < len(CHOICES):
+                self._chosen = CHOICES[line]
+                self.query_one(Static).update(self._text())
+            elif line == len(CHOICES) + 1:
+                self.dismiss(None)
+        elif line == 0:
+            self.dismiss(self._chosen.number)
+        elif line == 1:
+            self.dismiss(None)
+
     def action_cancel(self) -> None:
         """Send none."""
         self.dismiss(None)
