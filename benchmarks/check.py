@@ -21,7 +21,7 @@ def main() -> None:
     arguments = parser.parse_args()
     labelled = _load()
     print("half       sentences  labels  found  recall  reported  wrong  share  strength  scope")
-    for name in ("seen.yaml", "held_out.yaml", "held_out_2.yaml", "held_out_3.yaml"):
+    for name in labelled.PARTS:
         one = labelled.score(name)
         print(
             f"{name.removesuffix('.yaml'):10} {one.cases:9} {one.expected:7} {one.found:6} "

@@ -12,7 +12,7 @@ def test_the_sentences_that_rules_were_made_with() -> None:
     assert score.wrong == 0, score.notes
 
 
-@pytest.mark.parametrize("name", ["held_out.yaml", "held_out_2.yaml"])
+@pytest.mark.parametrize("name", labelled.PARTS[1:])
 def test_the_sentences_that_were_held_out(name: str) -> None:
     """They are scored, not learnt: docs/check.md tells how they did at first."""
     score = labelled.score(name)
@@ -21,16 +21,12 @@ def test_the_sentences_that_were_held_out(name: str) -> None:
 
 
 def test_every_case_has_a_name_of_its_own_and_a_machine() -> None:
-    names = [
-        case["id"]
-        for name in ("seen.yaml", "held_out.yaml", "held_out_2.yaml")
-        for case in labelled.cases(name)
-    ]
+    names = [case["id"] for name in labelled.PARTS for case in labelled.cases(name)]
     assert len(names) == len(set(names))
     assert len(names) >= 150
 
 
-@pytest.mark.parametrize("name", ["seen.yaml", "held_out.yaml", "held_out_2.yaml"])
+@pytest.mark.parametrize("name", labelled.PARTS)
 def test_quotes_are_word_for_word(name: str) -> None:
     """Every quote stands in its file as it is, but for line breaks and runs of spaces."""
     machines = labelled.machines()

@@ -71,6 +71,8 @@ def gpus_in(text: str, *, has_vram: bool, has_capability: bool, demanding: bool)
         demanding: it demands something.
     """
     found = list(_series(text))
+    if found and _in_brackets(text, found[0].start) and gpu_names.architectures_in(text):
+        found = []  # "Ampere (RTX 30 series, A100) or newer"
     if found and _states_version(text) and condition_in(text, found[0].start):
         return iter(())  # the series only illustrates when a version is needed
     if not has_capability:
@@ -83,6 +85,10 @@ def gpus_in(text: str, *, has_vram: bool, has_capability: bool, demanding: bool)
     if not found and not has_vram and demanding and not has_capability:
         found += _any_gpu(text)
     return iter(found)
+
+
+def _in_brackets(text: str, place: int) -> bool:
+    return text.count("(", 0, place) > text.count(")", 0, place)
 
 
 def condition_in(text: str, before: int) -> tuple[str, ...]:
@@ -152,7 +158,7 @@ def _architectures(text: str) -> Iterator[Found]:
     if not matches or (condition_in(text, len(text)) and _states_version(text)):
         return
     names = tuple(gpu_names.architectures_in(text))
-    around = text[matches[-1].end() : matches[-1].end() + 48]
+    around = re.sub(r"\([^)]*\)", " ", text[matches[-1].end() :])[:48]
     newer = bool(_NEWER.search(BREAK.split(around)[0] if BREAK.search(around) else around))
     yield Found("compute_capability", names, (), newer, "", matches[0].start(), matches[-1].end())
 

@@ -25,10 +25,15 @@ def plain(stated: Stated, have: Version) -> Verdict:
 
 
 def _without_patches(stated: Stated) -> Stated:
-    """A bare 3.10.5 means 3.10: Python's third number changes nothing that programs rely on."""
+    """A bare 3.10.5 means 3.10: Python's third number changes nothing that programs rely on.
+
+    And ``python==3.10``, as prose and conda's users write it, means any 3.10.
+    """
     any_of = tuple(
         tuple(
-            Bound(bound.sign, bound.version[:2]) if bound.sign == "bare" else bound
+            Bound("~" if bound.sign == "==" else bound.sign, bound.version[:2])
+            if bound.sign in ("bare", "==")
+            else bound
             for bound in bounds
         )
         for bounds in stated.any_of

@@ -31,6 +31,8 @@ _ENTITIES = (
     (r"\sim", "~"),
 )  # fmt: skip
 
+_BOLD = re.compile(r"^\s*\*\*[^*]+\*\*:?\s*$")
+_LEAD_WORDS = 8
 _FULL_WIDTH = {number + 0xFEE0: number for number in range(0x21, 0x7F)}
 """Full-width forms are the ASCII characters moved by a fixed distance (U+FF01 to U+FF5E)."""
 
@@ -99,13 +101,23 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
     block: list[tuple[int, str]] = []
     at = 0
 
+    lead = ""
+
     def context() -> Context:
         return Context(tuple(title for _, title in headings), command)
 
     def flush() -> Iterator[Piece]:
-        if block:
-            yield from _sentences(block, context())
-            block.clear()
+        nonlocal lead
+        if not block:
+            return
+        above = context()
+        if _ITEM.match(block[0][1]):
+            if lead:
+                above = Context((*above.headings, lead), above.command)
+        else:
+            lead = _lead_of(block)
+        yield from _sentences(block, above)
+        block.clear()
 
     while at < len(lines):
         line = lines[at]
@@ -125,7 +137,7 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
             yield from flush()
             level, words, used = title
             headings = [one for one in headings if one[0] < level] + [(level, words)]
-            command = ""
+            command = lead = ""
             at += used
             continue
         if "<table" in line.lower():
@@ -171,6 +183,13 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
             block.append((at + 1, line))
         at += 1
     yield from flush()
+
+
+def _lead_of(block: Sequence[tuple[int, str]]) -> str:
+    """The words of a short line that leads over to a list: ``System requirements:``."""
+    text = blanked(block[-1][1]).strip()
+    is_lead = len(block) == 1 and (text.endswith(":") or _BOLD.match(block[0][1]))
+    return text.strip(": ") if is_lead and len(text.split()) <= _LEAD_WORDS else ""
 
 
 def _title(

@@ -22,7 +22,8 @@ _SUBJECT = re.compile(
 _GPU = re.compile(r"\bgpus?\b|显卡|显存", _FLAGS)
 _UNIT = re.compile(r"[((\[/,\s](GiB|GB|G|MiB|MB)\s*[))\]]?\s*$", _FLAGS)
 _BARE = re.compile(r"^[~≈<>≥=约\s]*\d+(?:\.\d+)?(?:\s*(?:-|~|–)\s*\d+(?:\.\d+)?)?\s*\+?\s*$")
-_MODEL_MEMORY = re.compile(r"\b(?:params?|parameters|size)\b", _FLAGS)
+_MODEL_SIZE = re.compile(r"^(?:model\s+)?(?:params?|parameters|size)$", _FLAGS)
+_LINK = re.compile(r"^\W*(?:links?|here|download|下载|链接)\W*$", _FLAGS)
 _GENERIC = {"requirement", "requirements", "value", "item", "minimum", "recommended", "spec"}
 
 
@@ -78,7 +79,7 @@ def _composed(at: int, cell: str, header: str, label: str) -> str | None:
     unit = _UNIT.search(header) or _UNIT.search(label)
     if _BARE.match(cell) and unit and _SUBJECT.search(f"{header} {label}"):
         cell = f"{cell} {unit[1]}"
-    if _SUBJECT.search(header) and not _MODEL_MEMORY.search(header):
+    if _SUBJECT.search(header) and not _MODEL_SIZE.match(header):
         bare = _UNIT.sub("", header)
         return f"{bare}: {cell}"
     if at > 0 and _SUBJECT.search(label):
@@ -92,4 +93,6 @@ def _composed(at: int, cell: str, header: str, label: str) -> str | None:
 def _tells(cell: str, headers: tuple[str, ...], at: int) -> bool:
     """Whether a cell says what the row is about, rather than being another figure of it."""
     header = headers[at].lower() if at < len(headers) else ""
+    if _LINK.match(cell):
+        return False
     return header not in _GENERIC and not _BARE.match(cell) and len(cell) <= 60

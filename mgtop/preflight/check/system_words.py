@@ -11,7 +11,8 @@ from mgtop.preflight.check.words import said
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _ABOUT = re.compile(
-    r"\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台", _FLAGS
+    r"\bsupport(?:s|ed)\b|\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台",
+    _FLAGS,
 )
 _USERS = re.compile(
     r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b|用户|教程",

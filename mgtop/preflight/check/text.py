@@ -30,6 +30,8 @@ _NARROWEST = 40
 _ROOM = 30
 """Columns that the machine's value needs beside the rest; with less it stands below."""
 _QUOTE_LINES = 4
+_MOST_TESTED = 8
+"""Statements of tests that are met, as of each row of a long table; the others are counted."""
 _MOST = 12
 """Pins of one file that are quoted; the others are counted."""
 
@@ -122,12 +124,16 @@ def _shown(requirements: Sequence[Requirement], full: bool) -> tuple[list[Requir
     """What a page shows, and how much it leaves out, in words."""
     if full:
         return list(requirements), ""
-    shown, packages, named = [], 0, 0
+    shown, packages, named, tested = [], 0, 0, 0
     for one in requirements:
         if one.kind == "package" and one.verdict == "met":
             packages += 1
         elif one.verdict == "unknown" and one.kind == "vram" and one.strength == "tested":
             named += 1
+        elif one.verdict == "met" and one.strength == "tested" and one.file is not None:
+            tested += 1
+            if tested <= _MOST_TESTED:
+                shown.append(one)
         else:
             shown.append(one)
     parts = []
@@ -135,7 +141,9 @@ def _shown(requirements: Sequence[Requirement], full: bool) -> tuple[list[Requir
         parts.append(f"{packages} package{'s' * (packages > 1)} as asked for")
     if named:
         parts.append(f"{named} statement{'s' * (named > 1)} of tests on GPUs without a size")
-    return shown, " and ".join(parts)
+    if tested > _MOST_TESTED:
+        parts.append(f"{tested - _MOST_TESTED} more that were tested and are met")
+    return shown, ", ".join(parts)
 
 
 def _packages_key(one: Requirement) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from mgtop.preflight.check.versions import numbers
 _FLAGS = re.IGNORECASE | re.ASCII
 _SUBJECTS: dict[Kind, str] = {
     "python": r"(?<![\w-])python",
-    "torch": r"(?<![\w-])(?:pytorch|torch)(?![\w-])",
+    "torch": r"(?<![\w-])(?:pytorch|torch)(?![A-Za-z_-])",
     "cuda": r"(?<![\w-])(?:cuda|nvcc|cudatoolkit)(?![\w-])",
     "driver": r"(?<![\w-])drivers?(?![\w-])|驱动(?:程序)?",
     "compute_capability": r"compute\s+capabilit(?:y|ies)|计算能力",
@@ -37,8 +37,8 @@ _FILL = (
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
 _MORE = re.compile(
-    rf"^\s*(?P<join>,\s*(?:or\b|and\b|或)?|/|\bor\b|\band\b|或者?|和|与|、|-|–|—|~|\bto\b|至|到)\s*"
-    rf"(?P<sign>>=|<=|<|>|==|!=)?\s*(?:python\s+|pytorch\s+|cuda\s+|v)?{_NUMBER}(?![\d%×]|\.\d|[A-Za-wyz])",
+    rf"^\s*(?P<join>,\s*(?:or\b|and\b|或)?|/|\bor\b|\band\b|或者?|和|与|、|&|-|–|—|~|\bto\b|至|到)\s*"
+    rf"(?P<sign>>=|<=|<|>|==|!=)?\s*(?:(?:python|pytorch|torch|cuda)\s*|v)?{_NUMBER}(?![\d%×]|\.\d|[A-Za-wyz])",
     _FLAGS,
 )
 _SUFFIX_FLOOR = re.compile(
@@ -79,9 +79,11 @@ def versions_in(text: str) -> Iterator[Found]:
     """All versions that a sentence states."""
     told: set[tuple[Kind, Version]] = set()
     for kind, subject in _SUBJECTS.items():
+        read_to = 0
         for match in re.finditer(subject, text, _FLAGS):
-            found = _after(text, kind, match)
+            found = _after(text, kind, match) if match.start() >= read_to else None
             if found is not None:
+                read_to = found.end
                 told.add((kind, found.any_of[0][0].version))
                 yield found
     tags = [match for match in _TAG.finditer(text) if _tag(match[1])]
