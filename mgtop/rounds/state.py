@@ -196,6 +196,9 @@ def find_sweep_of(session: Path) -> Path | None:
         candidates += sorted((root / name for name in os.listdir(root)), reverse=True)
     for folder in candidates:
         state = read_state(folder)
-        if state is not None and any(found.session == str(session) for found in state.rounds):
-            return folder
+        if state is None:
+            continue
+        for found in state.rounds:
+            if found.session is not None and Path(found.session).resolve() == session:
+                return folder
     return None

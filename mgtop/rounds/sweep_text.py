@@ -133,7 +133,8 @@ def _choice(page: Page, result: Result) -> None:
     page.heading("CHOICE", label(choice.params) if choice.params is not None else "none will do")
     for reason in choice.because:
         page.text(reason, bullet="- ")
-    page.text(choice.caveat, bullet="- ")
+    if choice.params is not None:
+        page.text(choice.caveat, bullet="- ")
 
 
 def _middle(values: Range) -> str:

@@ -58,7 +58,7 @@ def test_memory_that_runs_out_is_a_finding_and_larger_settings_are_skipped(
     workplace: Workplace,
 ) -> None:
     workplace.config()
-    code, state, prepared = workplace.carry_out(vary=["width=640,2000,4000,5000"], repeats=2)
+    code, state, prepared = workplace.carry_out(vary=["width=2000,4000,5000"], repeats=2)
     assert code == 0
     result = result_of(state, prepared.variables)
     rows = {(row.params["width"], row.repeat): row for row in result.rounds}
@@ -72,8 +72,8 @@ def test_memory_that_runs_out_is_a_finding_and_larger_settings_are_skipped(
         assert rows[skipped].status == "skipped"
         assert "width=4000 could not be loaded" in rows[skipped].note
         assert rows[skipped].session is None
-    assert [row.oom for row in result.table] == [None, "frame 13", "load", None]
-    assert result.choice.params == {"width": 640}
+    assert [row.oom for row in result.table] == ["frame 13", "load", None]
+    assert result.choice.params is None
 
 
 def test_a_round_that_fails_is_recorded_and_the_sweep_goes_on(workplace: Workplace) -> None:
