@@ -265,7 +265,7 @@ class TestThisMachine:
         assert "not understood" in interpreter.about_of(interpreter.ask_about(str(program))).reason
 
     def test_old_pythons_tell_of_themselves(self) -> None:
-        found = sorted(Path("/root/.pyenv/versions").glob("3.8*/bin/python3"))
+        found = sorted(Path("~/.pyenv/versions").expanduser().glob("3.8*/bin/python3"))
         if not found:
             pytest.skip("there is no CPython 3.8 here")
         about = interpreter.about_of(interpreter.ask_about(str(found[0])))

@@ -211,7 +211,7 @@ class TestMedia:
         assert open_media(path, []).error
 
     def test_it_runs_on_old_pythons(self, tmp_path: Path) -> None:
-        found = sorted(Path("/root/.pyenv/versions").glob("3.8*/bin/python3"))
+        found = sorted(Path("~/.pyenv/versions").expanduser().glob("3.8*/bin/python3"))
         if not found:
             pytest.skip("there is no CPython 3.8 here")
         path = tmp_path / "a.png"
@@ -324,7 +324,7 @@ def test_the_gpu_is_waited_for_in_a_smoke_test_and_nowhere_else(
 
 
 def test_what_is_seen_from_inside_on_old_pythons(tmp_path: Path) -> None:
-    found = sorted(Path("/root/.pyenv/versions").glob("3.8*/bin/python3"))
+    found = sorted(Path("~/.pyenv/versions").expanduser().glob("3.8*/bin/python3"))
     if not found:
         pytest.skip("there is no CPython 3.8 here")
     (tmp_path / "w.safetensors").write_bytes(b"x" * 100)
