@@ -56,7 +56,8 @@ def detail_rows(process: Process, width: int) -> list[list[Run]]:
         for gpu, mib in sorted(process.gpu_mib.items())
     ]
     if gpus:
-        rows.append(line(width, [("  memory: ", "dim"), (", ".join(gpus), "text")]))
+        how = "  (inferred: the driver knows it by another pid)" if process.gpu_inferred else ""
+        rows.append(line(width, [("  memory: ", "dim"), (", ".join(gpus), "text"), (how, "dim")]))
     return rows
 
 

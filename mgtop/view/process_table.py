@@ -6,7 +6,7 @@ import os
 import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from mgtop.analysis.model import Model
@@ -32,6 +32,8 @@ class Process:
         depth: how deep it is in the tree.
         cpu: percent of one core since the reading before.
         gpu_mib: GPU memory by GPU.
+        gpu_inferred: the driver knows the process by another number (as in a container); it is
+            the only one that the memory can be of.
         emits: it told of frames.
         alive: it runs on this machine.
     """
@@ -47,6 +49,7 @@ class Process:
     rss_mib: float | None = None
     threads: int | None = None
     gpu_mib: Mapping[int, float | None] = field(default_factory=dict)
+    gpu_inferred: bool = False
     emits: bool = False
     alive: bool = True
 
@@ -98,7 +101,7 @@ class ProcessTable:
             if process is not None:
                 depths[pid] = process.depth
                 found.append(process)
-        return in_tree_order(found)
+        return in_tree_order(_with_rest(found, gpu))
 
     def _one(
         self,
@@ -171,6 +174,28 @@ class ProcessTable:
                 )
             )  # fmt: skip
         return found
+
+
+def _with_rest(
+    processes: Sequence[Process], gpu: Mapping[int, Mapping[int, float | None]]
+) -> list[Process]:
+    """GPU memory under numbers that are none of theirs goes to the one process it can be of.
+
+    That is the only one, or the only one that tells of frames.
+    """
+    pids = {process.pid for process in processes}
+    rest = {pid: used for pid, used in gpu.items() if pid not in pids}
+    emitting = [process for process in processes if process.emits]
+    owners = emitting if len(emitting) == 1 else processes
+    if not rest or len(owners) != 1 or owners[0].gpu_mib:
+        return list(processes)
+    used: dict[int, float | None] = {}
+    for its in rest.values():
+        for number, mib in its.items():
+            before = used.get(number)
+            used[number] = mib if before is None else before + (mib or 0.0)
+    owner = replace(owners[0], gpu_mib=used, gpu_inferred=True)
+    return [owner if process is owners[0] else process for process in processes]
 
 
 def in_tree_order(processes: Sequence[Process]) -> list[Process]:

@@ -12,7 +12,7 @@ import pytest
 
 from mgtop.analysis.model import Model
 from mgtop.session.lock import proc_number
-from mgtop.view.process_rows import ORDERS, environment_rows, heading_row, process_row
+from mgtop.view.process_rows import ORDERS, detail_rows, environment_rows, heading_row, process_row
 from mgtop.view.process_table import Process, ProcessTable, environment_lines, in_tree_order
 from mgtop.view.signalling import CannotSignal, Receiver, send
 from mgtop.wire import records as r
@@ -86,6 +86,22 @@ def test_gpu_memory_and_frames_are_told_per_process(tree: Tree) -> None:
     assert one.emits
     assert one.gpu_mib == {0: 3072.0, 1: None}
     assert one.gpu_total_mib == 3072.0
+
+
+def test_memory_under_a_number_of_another_namespace_is_inferred(tree: Tree) -> None:
+    model = tree.model()
+    child = proc_number(tree.child)
+    assert child is not None
+    model.feed(r.GpuProcess(5, 0, 999_997, 1 << 30, "target", "sole_tenant"))
+    parent, one = ProcessTable(model).processes()
+    assert not parent.gpu_mib  # it could be of either
+    assert not one.gpu_mib
+    model.feed(r.FrameEmit(6, 1, child, 1, 1, 0, 0, 1))
+    parent, one = ProcessTable(model).processes()
+    assert not parent.gpu_mib
+    assert one.gpu_mib == {0: 1024.0}
+    assert one.gpu_inferred
+    assert "(inferred: the driver knows it by another pid)" in detail_rows(one, 90)[1][2].text
 
 
 def test_a_recorded_session_shows_what_the_log_knew() -> None:
