@@ -20,9 +20,9 @@ from benchmarks.hook_launches import (
     verdict,
     write_program,
 )
-from mgtop.config.structs import Frames
+from mgtop.config.structs import Frames, Hook
 from mgtop.record.hooked import boot_folder
-from mgtop.wire.records import Action, FrameEmit, Wait
+from mgtop.wire.records import Action, FrameEmit, Span, Wait
 
 PYTHONS = interpreters()
 
@@ -152,3 +152,68 @@ def test_lines_read_from_a_file_are_no_input_of_a_person(folder: Path) -> None:
     assert seen.code == 0
     assert not [event for event in seen.events if isinstance(event, (Wait, Action))]
     assert sum(seen.frames.values()) == BLOCKS * PER_BLOCK
+
+
+NATURES = """
+import asyncio, inspect
+
+class Thing:
+    def plain(self, n): return [0] * n
+    @staticmethod
+    def fixed(n): return [0] * n
+    @classmethod
+    def made(cls, n): return [0] * n
+    async def later(self, n):
+        await asyncio.sleep(0)
+        return [0] * n
+    def each(self, n):
+        for _ in range(n):
+            yield [0]
+        return "end"
+    async def each_later(self, n):
+        for _ in range(n):
+            await asyncio.sleep(0)
+            yield [0]
+"""
+USES_NATURES = """
+import asyncio, inspect
+from natures import Thing
+
+def all_of():
+    return (yield from Thing().each(3))
+
+async def later():
+    assert len(await Thing().later(3)) == 3
+    assert [len(item) async for item in Thing().each_later(3)] == [1, 1, 1]
+    left = Thing().each_later(3)
+    async for item in left:
+        break
+    await left.aclose()
+
+assert len(Thing().plain(3)) == len(Thing.fixed(3)) == len(Thing.made(3)) == 3
+items = all_of()
+assert len(list(items)) == 3
+asyncio.run(later())
+assert inspect.iscoroutinefunction(Thing.later) and asyncio.iscoroutinefunction(Thing.later)
+assert inspect.isgeneratorfunction(Thing.each) and inspect.isasyncgenfunction(Thing.each_later)
+assert str(inspect.signature(Thing.plain)) == "(self, n)"
+assert str(inspect.signature(Thing().plain)) == str(inspect.signature(Thing.made)) == "(n)"
+assert isinstance(Thing.__dict__["made"], classmethod)
+assert isinstance(Thing.__dict__["fixed"], staticmethod)
+"""
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("python", PYTHONS.values(), ids=PYTHONS.keys())
+def test_functions_keep_their_nature_on_every_python(python: str, folder: Path) -> None:
+    (folder / "natures.py").write_text(NATURES)
+    (folder / "uses.py").write_text(USES_NATURES)
+    names = ("plain", "fixed", "made", "later", "each", "each_later")
+    hooks = [
+        Hook(target=f"natures:Thing.{name}", event="frame_emit", count="len(result)", span=name)
+        for name in names
+    ]
+    seen = launch([python, "uses.py"], folder, Frames(hooks=hooks))
+    assert (seen.code, seen.output) == (0, "")
+    assert sum(seen.frames.values()) == 19
+    assert len([event for event in seen.events if isinstance(event, Span)]) == 13
