@@ -24,6 +24,7 @@ from mgtop.analysis.statistics import quantile
 LEVEL = 0.95
 SEED = 20_261_130
 SHORTEST_BLOCK = 5
+MOST_LAGS = 200
 
 
 def percentile_interval(
@@ -66,16 +67,48 @@ def student_t(p: float, freedom: int) -> float:
     return z + g1 / n + g2 / n**2 + g3 / n**3 + g4 / n**4
 
 
-def block_length(count: int) -> int:
-    """Values that are drawn together: ``2 × count^(1/3)``, at least five, at most a quarter."""
-    wanted = max(SHORTEST_BLOCK, round(2 * math.exp(math.log(count) / 3))) if count else 1
+def block_length(values: Sequence[float]) -> int:
+    """How many neighbours are drawn together.
+
+    ``2 × count^(1/3)``, or three times the number of values over which they resemble one
+    another, whichever is more; at least five, at most a quarter of all.
+    """
+    count = len(values)
+    usual = 2 * math.exp(math.log(count) / 3) if count else 1
+    wanted = max(SHORTEST_BLOCK, round(max(usual, 3 * _memory(values))))
     return max(1, min(wanted, count // 4))
 
 
-def moving_blocks(count: int, resamples: int, seed: int = SEED) -> Iterator[list[slice]]:
-    """Resamples of ``count`` values as stretches of them; each has ``count`` values in all."""
+def _memory(values: Sequence[float]) -> float:
+    """Integrated autocorrelation, ``1 + 2 Σ ρ(k)`` up to where ρ falls below 0.1.
+
+    Of the values with their upper twentieth cut off: single late frames say nothing of a drift.
+    """
+    count = len(values)
+    if count < 2 * SHORTEST_BLOCK:
+        return 1.0
+    most = quantile(sorted(values), 0.95)
+    cut = [min(value, most) for value in values]
+    mean = sum(cut) / count
+    cut = [value - mean for value in cut]
+    spread = sum(value * value for value in cut)
+    if spread <= 0:
+        return 1.0
+    total = 1.0
+    for lag in range(1, min(MOST_LAGS, count // 4)):
+        rho = sum(a * b for a, b in zip(cut, cut[lag:], strict=False)) / spread
+        if rho < 0.1:
+            break
+        total += 2 * rho
+    return total
+
+
+def moving_blocks(
+    values: Sequence[float], resamples: int, seed: int = SEED
+) -> Iterator[list[slice]]:
+    """Resamples of ``values`` as stretches of them; each is as long as all of them."""
     rng = Random(seed)
-    length = block_length(count)
+    count, length = len(values), block_length(values)
     starts = count - length + 1
     whole, rest = divmod(count, length)
     for _ in range(resamples):

@@ -19,10 +19,12 @@ from mgtop.config.differences import differences
 from mgtop.config.errors import ConfigError
 from mgtop.config.load import load_config
 from mgtop.record.launch import CONFIG_FILE
+from mgtop.report.numbers import NOT_KNOWN
 from mgtop.rounds.bootstrap import median, percentile_interval
 from mgtop.rounds.reading import Reading, read_session
 from mgtop.rounds.samples import Draws, draws_of, thinned
 from mgtop.rounds.surroundings import differences as surroundings_differ
+from mgtop.rounds.surroundings import is_loaded
 from mgtop.rounds.variables import RESOLUTION
 
 SMALLEST_PERCENT = 3.0
@@ -256,6 +258,15 @@ def _notes(readings: Sequence[Reading]) -> list[str]:
     if any(len(reading.emits) < 20 for reading in readings):
         notes.append(
             "a session has fewer than 20 counted intervals: no interval of change is known"
+        )
+    loads = [reading.surroundings for reading in readings]
+    if any(is_loaded(found) for found in loads):
+        told = ", ".join(
+            NOT_KNOWN if found.other_cores is None else f"{found.other_cores:.1f}"
+            for found in loads
+        )
+        notes.append(
+            f"other programs used {told} cores of these machines: what changed may be their doing"
         )
     if any(reading.summary.session.live for reading in readings):
         notes.append("a session is still being recorded")

@@ -44,7 +44,7 @@ def draws_of(reading: Reading, causes: Sequence[str], seed: int = SEED) -> Draws
     if len(steady) >= FEWEST_EMITS:
         draws["memory.steady_mib"] = [
             median([value for piece in pieces for value in steady[piece]])
-            for pieces in moving_blocks(len(steady), min(count, 200), seed)
+            for pieces in moving_blocks(steady, min(count, 200), seed)
         ]
     return draws
 
@@ -92,7 +92,7 @@ class _Emits:
         names += [f"causes.{cause}.per_1000" for cause in self._by_cause]
         draws: Draws = {name: [] for name in names}
         rng = Random(seed + 1)
-        for pieces in moving_blocks(self.count, _resamples(self.count), seed):
+        for pieces in moving_blocks(self._ms, _resamples(self.count), seed):
             for name, value in self._figures(pieces, rng):
                 draws[name].append(value)
         return {name: values for name, values in draws.items() if values}
@@ -140,7 +140,7 @@ def _playout_draws(reading: Reading, seed: int) -> Draws:
     times = [emit.duration_ns / 1e6 for emit in emits]
     frames = [emit.frames for emit in emits]
     draws: Draws = {"playout.stall_ms_per_s": [], "playout.smooth_buffer_ms": []}
-    for pieces in moving_blocks(len(emits), _resamples(len(emits)), seed):
+    for pieces in moving_blocks(times, _resamples(len(emits)), seed):
         drawn = [value for piece in pieces for value in times[piece]]
         made = [value for piece in pieces for value in frames[piece]]
         stall, delay = played(drawn, made, fps)

@@ -155,6 +155,12 @@ def differences(
     return [[] if found is None else _stands_out(found, usual) for found in rounds]
 
 
+def is_loaded(found: Surroundings) -> bool:
+    """Whether other programs kept the processor busy enough to matter."""
+    least = max(NOTABLE_CORES, NOTABLE_SHARE * (found.cores or 1))
+    return found.other_cores is not None and found.other_cores > least
+
+
 class _Usual(NamedTuple):
     """What a round is compared with."""
 

@@ -19,6 +19,7 @@ from mgtop.rounds.bootstrap import (
 )
 
 FLOATS = st.floats(-1e6, 1e6)
+SOME = [float(value) for value in np.random.default_rng(0).normal(size=100)]
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=60), st.floats(0.5, 0.99))
@@ -49,24 +50,36 @@ def test_few_degrees_of_freedom_make_it_wider() -> None:
     assert widths[2] == pytest.approx(np.diff(percentile_interval(draws))[0], rel=0.02)
 
 
-@given(st.integers(1, 5_000))
+@given(st.integers(1, 1_000))
 def test_resamples_are_as_long_as_what_they_are_of(count: int) -> None:
-    assert 1 <= block_length(count) <= max(1, count // 4)
-    for pieces in moving_blocks(count, 3):
+    values = [float(n * 7919 % 101) for n in range(count)]
+    assert 1 <= block_length(values) <= max(1, count // 4)
+    for pieces in moving_blocks(values, 3):
         assert sum(piece.stop - piece.start for piece in pieces) == count
         assert all(piece.start >= 0 and piece.stop <= count for piece in pieces)
 
 
+def test_what_drifts_is_drawn_in_longer_stretches() -> None:
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=1_000)
+    drift = noise + 3 * np.sin(np.arange(1_000) / 40)
+    late = noise.copy()
+    late[::50] += 100
+    assert block_length(list(noise)) == 20
+    assert block_length(list(late)) == 20
+    assert block_length(list(drift)) >= 60
+
+
 def test_equal_seeds_give_equal_draws() -> None:
-    assert list(moving_blocks(100, 5, 3)) == list(moving_blocks(100, 5, 3))
-    assert list(moving_blocks(100, 5, 3)) != list(moving_blocks(100, 5, 4))
+    assert list(moving_blocks(SOME, 5, 3)) == list(moving_blocks(SOME, 5, 3))
+    assert list(moving_blocks(SOME, 5, 3)) != list(moving_blocks(SOME, 5, 4))
     values = [1.0, 2.0, 7.0]
     assert resampled(values, median, 9) == resampled(values, median, 9)
 
 
 def test_every_value_is_drawn_about_equally_often() -> None:
     counts = np.zeros(200)
-    for pieces in moving_blocks(200, 2_000):
+    for pieces in moving_blocks([*SOME, *SOME], 2_000):
         for piece in pieces:
             counts[piece] += 1
     inner = counts[20:-20] / counts.sum() * 200
@@ -98,7 +111,7 @@ def test_blocks_cover_the_truth_where_neighbours_are_alike() -> None:
         draws = {
             "blocks": [
                 float(np.mean(np.concatenate([values[piece] for piece in pieces])))
-                for pieces in moving_blocks(400, 100, seed)
+                for pieces in moving_blocks(list(values), 100, seed)
             ],
             "single": resampled(list(values), lambda v: math.fsum(v) / len(v), 100, seed),
         }

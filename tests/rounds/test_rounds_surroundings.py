@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mgtop.analysis.summary import Environment, GpuInfo, Summary, TargetInfo
-from mgtop.rounds.surroundings import Surroundings, SurroundingsLog, differences
+from mgtop.rounds.surroundings import Surroundings, SurroundingsLog, differences, is_loaded
 from mgtop.wire import records as r
 
 S = 1_000_000_000
@@ -95,3 +95,10 @@ def test_against_the_first() -> None:
     assert notes[0] == []
     assert notes[1][0] == "the program's git state was b, not a"
     assert "2.0 cores (0.0 in the first)" in notes[1][1]
+
+
+def test_a_busy_machine_is_known_as_one() -> None:
+    assert is_loaded(Surroundings(other_cores=0.3, cores=2))
+    assert not is_loaded(Surroundings(other_cores=0.3, cores=16))
+    assert not is_loaded(Surroundings(other_cores=0.1, cores=1))
+    assert not is_loaded(Surroundings())
