@@ -57,6 +57,10 @@ class _Install:
 
     def __call__(self, module: ModuleType) -> None:
         hook = self._hook
+        real = _home_of(hook.names[0], module)
+        if real:
+            when_imported(real, self)
+            return
         try:
             owner: Any = module
             *leading, name = hook.names
@@ -76,6 +80,17 @@ class _Install:
             return
         if self._late and made.function is not None and not isinstance(owner, type):
             _rebind(found, made.function, module)
+
+
+def _home_of(name: str, module: ModuleType) -> str:
+    """Which module a name will be imported from, where a package imports it when asked for it.
+
+    As diffusers and transformers do: to ask now would import half of the package.
+    """
+    places = getattr(module, "_class_to_module", None)
+    if name not in vars(module) and isinstance(places, dict) and isinstance(places.get(name), str):
+        return "%s.%s" % (module.__name__, places[name])
+    return ""
 
 
 class _Missing(Exception):

@@ -276,3 +276,35 @@ def test_taken_away_nothing_is_left(install, told) -> None:  # type: ignore[no-u
     model.Decoder().decode(1)
     assert told.read(FrameEmit) == []
     assert not hasattr(model.Decoder.decode, "__wrapped__")
+
+
+LAZY = """
+import importlib, sys, types
+
+class Lazy(types.ModuleType):
+    _class_to_module = {"Decoder": "inner"}
+    def __getattr__(self, name):
+        found = getattr(importlib.import_module("hooked_lazy.inner"), name)
+        setattr(self, name, found)
+        return found
+
+made = Lazy(__name__)
+made.__path__, made.__spec__, made.__file__ = __path__, __spec__, __file__
+sys.modules[__name__] = made
+"""
+
+
+def test_a_package_that_imports_when_asked_is_not_asked(  # type: ignore[no-untyped-def]
+    install, told, tmp_path: Path
+) -> None:
+    (tmp_path / "hooked_lazy").mkdir()
+    (tmp_path / "hooked_lazy" / "__init__.py").write_text(LAZY)
+    (tmp_path / "hooked_lazy" / "inner.py").write_text(SOURCE)
+    hook = Configured({"target": "hooked_lazy:Decoder.decode", "event": "frame_emit"})
+    hooking.install([hook])
+    package = importlib.import_module("hooked_lazy")
+    assert "hooked_lazy.inner" not in sys.modules
+    package.Decoder().decode(1)
+    assert len(told.read(FrameEmit)) == 1
+    for name in ("hooked_lazy", "hooked_lazy.inner"):
+        del sys.modules[name]
