@@ -150,6 +150,11 @@ def _around(raw: Any, in_class: bool, calls: _Calls, made: Wrapped) -> Any:
         raise Unwrappable("%s is a class: name a method of it" % calls.path)
     if isinstance(raw, property) or (hasattr(type(raw), "__set__") and not callable(raw)):
         raise Unwrappable("%s is no function, but an attribute that is computed" % calls.path)
+    if callable(raw) and not _is_function(raw):
+        raise Unwrappable(
+            "%s is an object: name __call__ of its class, %s.%s"
+            % (calls.path, type(raw).__module__, type(raw).__qualname__)
+        )
     if not in_class:
         if not callable(raw):
             raise Unwrappable("%s is no function" % calls.path)
@@ -161,6 +166,17 @@ def _around(raw: Any, in_class: bool, calls: _Calls, made: Wrapped) -> Any:
     if callable(raw):
         return _function(raw, calls, made)
     return _Binding(raw, calls, made)
+
+
+def _is_function(called: Any) -> bool:
+    """Whether a callable is meant to be called and no more: a function of any language.
+
+    An object with a state of its own, such as a module of torch, is asked for other things, too,
+    which a wrapper would not have.
+    """
+    if hasattr(called, "__name__") or getattr(called, "__dict__", None) is None:
+        return True
+    return type(called).__name__ in ("partial", "partialmethod")
 
 
 class _Calls:
@@ -276,6 +292,13 @@ def _dress(wrapper: Any, function: Any) -> None:
         wrapper.__dict__.update(getattr(function, "__dict__", {}))
     except Exception:
         pass
+    if not hasattr(function, "__code__"):  # a cache has methods, a partial its parts
+        for name in dir(function):
+            if not (name.startswith("__") or hasattr(wrapper, name)):
+                try:
+                    setattr(wrapper, name, getattr(function, name))
+                except Exception:
+                    pass
     wrapper.__wrapped__ = function
     inspect = sys.modules.get("inspect")
     if inspect is not None:  # for who asks without following __wrapped__, as getfullargspec

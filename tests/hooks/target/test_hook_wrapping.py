@@ -222,6 +222,39 @@ def test_an_inherited_function_is_wrapped_for_that_class_alone() -> None:
     assert "plain" not in below.__dict__
 
 
+class Stateful:
+    """Callable, and asked for other things, as a module of torch."""
+
+    def __call__(self) -> int:
+        return 1
+
+    def evaluate(self) -> None:
+        pass
+
+
+def test_an_object_that_can_be_called_is_no_function() -> None:
+    module = types.ModuleType("m")
+    module.model = Stateful()  # type: ignore[attr-defined]
+    with pytest.raises(
+        Unwrappable, match=r"m.model is an object: name __call__ of its class, .*Stat"
+    ):
+        wrap(module, "model", **Log().callbacks())
+    wrap(Stateful, "__call__", **Log().callbacks()).undo()
+
+
+def test_caches_and_partials_keep_what_they_can_do() -> None:
+    module, log = types.ModuleType("m"), Log()
+    module.cached = functools.lru_cache(lambda a: a)  # type: ignore[attr-defined]
+    module.part = functools.partial(int, base=2)  # type: ignore[attr-defined]
+    for name in ("cached", "part"):
+        wrap(module, name, **log.callbacks())
+    assert [module.cached(1), module.cached(1), module.part("11")] == [1, 1, 3]
+    assert module.cached.cache_info().hits == 1
+    module.cached.cache_clear()
+    assert module.part.keywords == {"base": 2}
+    assert len(log.lines) == 6
+
+
 def test_other_descriptors_are_bound_as_before() -> None:
     thing, log = fresh(), Log()
     wrap(thing, "part", **log.callbacks())
