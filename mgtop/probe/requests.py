@@ -21,9 +21,13 @@ from .spans import Span
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Dict, Mapping, Optional, Tuple, Type
+    from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Type
+
+ROUTE_SHIFT = 24
+"""Numbers of requests that are told of apart hold their route above so many bits."""
 
 _numbers = count(1)
+_apart: Dict[int, Iterator[int]] = {}
 _open: Dict[int, Request] = {}
 _held: ContextVar[Tuple[Request, ...]] = ContextVar("mgtop_requests", default=())
 
@@ -290,11 +294,14 @@ def are_open() -> bool:
 def request_apart(id: Optional[str], params: Optional[Mapping[str, object]], route: int) -> Request:  # noqa: A002
     """A request that another route tells of: the program's own calls do not meet it.
 
-    ``params`` None: when it was received is not known, so nothing is said about it.
+    Each route numbers its own from 1, above :data:`ROUTE_SHIFT` bits that say which route it is,
+    so that the program's own requests have the numbers that they have without it. ``params``
+    None: when it was received is not known, so nothing is said about it.
     """
     t_ns = monotonic_ns()
-    number = next(_numbers)
-    request = Request(str(number) if id is None else pack.clip(id, 200), number, route)
+    nth = next(_apart.setdefault(route, count(1)))
+    number = route << ROUTE_SHIFT | nth
+    request = Request(str(nth) if id is None else pack.clip(id, 200), number, route)
     try:
         out = outlet.current or outlet.start()
         if out is not None and params is not None:
