@@ -19,11 +19,17 @@ from mgtop.probe import Request
 
 
 def note_emits(truth: TruthFile) -> None:
-    """Have every ``request.frame`` noted before the probe hears of it."""
+    """Have every ``request.frame`` noted before the probe hears of it.
+
+    Those that mgtop finds at the program's outputs are not the demo's own.
+    """
     told = Request.frame
     state: dict[str, tuple[int, int]] = {}
 
     def frame(self: Request, count: int = 1, index: int | None = None) -> None:
+        if self._route:
+            told(self, count, index)
+            return
         t_ns = time.monotonic_ns()
         emit, at = state.get(self.id, (0, 0))
         if not emit:

@@ -121,7 +121,8 @@ def split(log: ProcessLog, frame: FrameEmit, previous: FrameEmit | None, begin_n
     mine = [c for c in compiled if c.tid in tids or frame.tid == 0]
     compiled_here = overlap(_events(mine, begin_ns, end_ns), compilations)
     result.own(own, own_pieces, innermost(own, compiled_here), innermost(own, stopped))
-    result.beside(beside, their_pieces, innermost(beside, stopped))
+    idle_ns = _off_core(frame, previous, length(whole))
+    result.beside(beside, their_pieces, innermost(beside, stopped), idle_ns)
     result.take_out(unseen, length(free))
     # Inside supply and output spans a wait is theirs; elsewhere it must not count twice.
     elsewhere = without(whole, [i for i, w in own_pieces if w.role in ("supply", "output")])
@@ -163,11 +164,17 @@ def _ran_beside(
     frame: FrameEmit, previous: FrameEmit | None, interval_ns: int, foreign_ns: int
 ) -> bool:
     """Whether this thread was on a core for most of the time that others compiled."""
+    off = _off_core(frame, previous, interval_ns)
+    return off is not None and 2 * off < foreign_ns
+
+
+def _off_core(frame: FrameEmit, previous: FrameEmit | None, interval_ns: int) -> int | None:
+    """How long the emitting thread neither ran nor waited for a core; None: not known."""
     if previous is None or previous.tid != frame.tid:
-        return False
+        return None
     cpu = _step(frame.cpu_ns, previous.cpu_ns)
     delay = _step(frame.run_delay_ns, previous.run_delay_ns) or 0
-    return cpu is not None and 2 * (interval_ns - cpu - delay) < foreign_ns
+    return None if cpu is None else max(0, interval_ns - cpu - delay)
 
 
 def _starved(log: ProcessLog, frame: FrameEmit, begin_ns: int) -> list[Interval]:
@@ -263,8 +270,13 @@ class _Tally:
         works: Sequence[Work],
         pieces: Sequence[tuple[Interval, Work]],
         stopped: Sequence[tuple[Interval, Work]],
+        idle_ns: int | None,
     ) -> None:
-        """Add the spans of other threads that this one waited for."""
+        """Add the spans of other threads that this one waited for.
+
+        ``idle_ns``: how long it ran on no core at all, so at most so long did it wait for work of
+        which nobody says what frame it was for. None: not known.
+        """
         time, standing = _time_by_work(pieces), _time_by_work(stopped)
         for work, off, delay, _ in _alone(works):
             spent = time.get(id(work), 0)
@@ -280,6 +292,9 @@ class _Tally:
             if not known:
                 usual = int(self._log.usual_span_ns(work.name))
                 spent = min(spent, max(0, duration - delay - usual))
+                if idle_ns is not None:
+                    spent = min(spent, idle_ns)
+                    idle_ns -= spent
             if role == "compute" and off:
                 # The model's own thread slept in its step: who judges computing takes it out.
                 slept = min(spent, max(0, int(off * self._share(work)) - stood))

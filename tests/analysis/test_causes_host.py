@@ -421,6 +421,21 @@ class TestQueue:
 class TestPrefetch:
     """Work of another thread counts where this one waited for it."""
 
+    def test_work_of_another_thread_for_nobody_knows_what_is_not_waited_for_while_running(
+        self,
+    ) -> None:
+        bench = Bench()
+        for i in range(24):
+            late = 200 if i == 20 else 0
+            if late:
+                bench.foreign_span("decode", bench.now, late)
+            elif i % 2:
+                bench.foreign_span("decode", bench.now, 3)
+            bench.frame(before=lambda late=late: bench.run(late))
+        found = bench.judge(20)
+        assert found.cause == "unexplained"
+        assert found.names == []
+
     def test_a_decode_for_a_later_frame_is_not_this_ones_cause(self) -> None:
         bench = Bench()
         for i in range(26):
