@@ -5,7 +5,7 @@ python -m benchmarks.rounds --part growth    20 seeds of each kind, rounds in th
 python -m benchmarks.rounds --part sessions  whole sweeps, and their repeats compared in pairs
 
 Growth: four kinds of work (benchmarks/rounds_work.py) over 4, 8 and 16 steps, each seed with
-its own sizes. A round is 2 warm-up frames and 12 counted ones, whose median counts; rounds run
+its own sizes. A round is 2 warm-up frames and 30 counted ones, whose median counts; rounds run
 in the order of a sweep. The CPU time that the same frames took is decided upon as well: where
 the machine is busy, it tells the method from the machine. Sessions: ``mgtop sweep`` runs the
 same work as programs of its own; then every two repeats of one setting are compared, where
@@ -33,7 +33,7 @@ from mgtop.rounds.variables import Variable
 
 ROOT = Path(__file__).parent.parent
 STEPS = Variable(name="steps", values=[4, 8, 16])
-WARM_UP, COUNTED = 2, 12
+WARM_UP, COUNTED = 2, 30
 SESSION_FRAMES = 120
 
 

@@ -7,8 +7,9 @@ zero, and where it is no smaller than what two runs of the same program differ b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from mgtop.config.errors import ConfigError
 from mgtop.config.load import load_config
 from mgtop.record.launch import CONFIG_FILE
 from mgtop.report.numbers import NOT_KNOWN
+from mgtop.rounds.between_runs import Scatter, scatter_of
 from mgtop.rounds.bootstrap import median, percentile_interval
 from mgtop.rounds.reading import Reading, read_session
 from mgtop.rounds.samples import Draws, draws_of, thinned
@@ -67,6 +69,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     changed: list[bool | None]
 
 
+class BetweenRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """How much runs of the same settings differ: standard deviation of the P50, percent."""
+
+    p50_percent: float
+    repeats: int
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """All of it, in the order of the contract.
 
@@ -74,6 +83,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         differs: parameters of the runs that differ.
         single_variable: exactly one does.
         circumstances: what else differs: git state, driver, versions, other load, by session.
+        between_runs: how much runs of the same settings differ, where repeats are known (rounds
+            of the same sweep, or sessions with the same parameters): it is in the intervals then.
         quantiles: of the intervals, for a picture: ms at 1 %, 2 %, … 99 % of each session.
     """
 
@@ -84,6 +95,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     circumstances: list[list[str]]
     quantiles: list[list[float]]
     notes: list[str]
+    between_runs: BetweenRuns | None = None
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -97,6 +109,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     draws = [draws_of(reading, causes, seed=n) for n, reading in enumerate(readings)]
     values = [_figures(reading, causes) for reading in readings]
     differs = _differing(folders, [reading.summary for reading in readings])
+    scatter = scatter_of(folders, values, _alike(differs, len(folders)))
     return Comparison(
         sessions=[
             Compared(
@@ -110,12 +123,15 @@ def compare(folders: Sequence[Path]) -> Comparison:
         ],
         differs=differs,
         single_variable=len(differs) == 1,
-        metrics={name: _metric(name, values, draws) for name in values[0]},
+        metrics={name: _metric(name, values, draws, scatter) for name in values[0]},
         circumstances=surroundings_differ(
             [reading.surroundings for reading in readings], against_first=True
         ),
         quantiles=[_quantiles(reading) for reading in readings],
         notes=_notes(readings),
+        between_runs=BetweenRuns(p50_percent=scatter.percent(), repeats=scatter.repeats)
+        if scatter is not None
+        else None,
     )
 
 
@@ -162,11 +178,28 @@ def _middle(values: Sequence[float]) -> Value:
     return median(values) if values else None
 
 
-def _metric(name: str, values: Sequence[Mapping[str, Value]], draws: Sequence[Draws]) -> Metric:
+def _alike(differs: Sequence[Differing], count: int) -> list[list[int]]:
+    """Sessions with the same parameters, by their numbers; where all have, none is a repeat.
+
+    Then it is something else that is asked about, such as the program before and after a change.
+    """
+    groups: dict[str, list[int]] = {}
+    for n in range(count):
+        groups.setdefault(repr([found.values[n] for found in differs]), []).append(n)
+    return list(groups.values()) if len(groups) > 1 else []
+
+
+def _metric(
+    name: str,
+    values: Sequence[Mapping[str, Value]],
+    draws: Sequence[Draws],
+    scatter: Scatter | None,
+) -> Metric:
     base = values[0][name]
     rows: list[tuple[Value, Value, Value, bool | None]] = [(None, None, None, None)]
     for found, its in zip(values[1:], draws[1:], strict=True):
-        rows.append(_change(name, base, found.get(name), draws[0].get(name), its.get(name)))
+        drawn = _Drawn(name, draws[0].get(name), its.get(name), scatter)
+        rows.append(_change(name, base, found.get(name), drawn))
     return Metric(
         values=[found.get(name) for found in values],
         change_percent=[row[0] for row in rows],
@@ -176,27 +209,47 @@ def _metric(name: str, values: Sequence[Mapping[str, Value]], draws: Sequence[Dr
     )
 
 
+class _Drawn:
+    """Draws of a figure in two sessions, as far as there are any."""
+
+    def __init__(
+        self,
+        name: str,
+        base: Sequence[float] | None,
+        other: Sequence[float] | None,
+        scatter: Scatter | None,
+    ) -> None:
+        self.pairs: list[tuple[float, float]] = []
+        self.freedom: int | None = None
+        if not base or not other:
+            return
+        if scatter is not None and scatter.knows(name):
+            rng = Random(name)
+            base, other = scatter.spread(name, base, rng), scatter.spread(name, other, rng)
+            self.freedom = scatter.freedom
+        self.pairs = list(zip(base, other, strict=False))
+
+    def interval(self, figure: Callable[[float, float], float]) -> tuple[float, float]:
+        """95 % of a figure of both."""
+        return percentile_interval([figure(a, b) for a, b in self.pairs], freedom=self.freedom)
+
+
 def _change(
-    name: str,
-    base: Value,
-    value: Value,
-    base_draws: Sequence[float] | None,
-    draws: Sequence[float] | None,
+    name: str, base: Value, value: Value, drawn: _Drawn
 ) -> tuple[Value, Value, Value, bool | None]:
     if base is None or value is None:
         return None, None, None, None
     percent = 100 * (value / base - 1) if base else None
-    if not base_draws or not draws:
+    if not drawn.pairs:
         return percent, None, None, None
-    pairs = list(zip(base_draws, draws, strict=False))
-    low, high = percentile_interval([b - a for a, b in pairs])
+    low, high = drawn.interval(lambda a, b: b - a)
     changed = low > 0 or high < 0
     if percent is None:
         return None, None, None, changed
-    spread = percentile_interval([100 * (b - a) / base for a, b in pairs])
+    low, high = drawn.interval(lambda a, b: 100 * (b - a) / base)
     if name.startswith(_TIMES) and abs(percent) < SMALLEST_PERCENT:
         changed = False
-    return percent, max(-100.0, spread[0]), spread[1], changed
+    return percent, max(-100.0, low), high, changed
 
 
 def _differing(folders: Sequence[Path], summaries: Sequence[Summary]) -> list[Differing]:

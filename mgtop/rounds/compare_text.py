@@ -11,9 +11,9 @@ from mgtop.rounds.wording import significant
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORDS = {True: "CHANGED", False: "within noise", None: NOT_KNOWN}
-_HINT = (
-    "a change is called one where its 95 % interval leaves out 0; how much runs of the same "
-    "settings differ from one another, one run each does not show (mgtop sweep repeats them)"
+_UNKNOWN = (
+    "CHANGED: the 95 % interval leaves out 0, by what happened within these runs. How much runs "
+    "of the same settings differ is not known of them: compare rounds of one mgtop sweep"
 )
 
 
@@ -25,9 +25,20 @@ def render(comparison: Comparison, width: int = 80) -> str:
     for n in range(1, len(comparison.sessions)):
         page.heading(f"{LETTERS[n % 26]} AGAINST A", "change with its 95 % interval, percent")
         _metrics(page, comparison, n)
-    page.text(_HINT)
+    page.text(_between(comparison))
     page.lines(draw(comparison.quantiles, page.width))
     return page.render()
+
+
+def _between(comparison: Comparison) -> str:
+    known = comparison.between_runs
+    if known is None:
+        return _UNKNOWN
+    return (
+        f"CHANGED: the 95 % interval leaves out 0. {known.repeats} repeats are known, whose P50 "
+        f"differ by {significant(known.p50_percent)} % (standard deviation): that is in the "
+        "intervals of first frame, intervals and fps"
+    )
 
 
 def _sessions(page: Page, comparison: Comparison) -> None:

@@ -52,6 +52,11 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def table_of(rows: Sequence[Row]) -> list[TableRow]:
     """One row per setting, in the order in which the settings first appear."""
+    return [_table_row(group) for group in groups_of(rows)]
+
+
+def groups_of(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rounds by setting, in the order in which the settings first appear."""
     groups: list[list[Row]] = []
     for row in rows:
         for group in groups:
@@ -60,7 +65,7 @@ def table_of(rows: Sequence[Row]) -> list[TableRow]:
                 break
         else:
             groups.append([row])
-    return [_table_row(group) for group in groups]
+    return groups
 
 
 def _table_row(rows: Sequence[Row]) -> TableRow:
