@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mgtop.analysis.live import LiveView, Series
 from mgtop.analysis.memory_figures import MemoryPin, MemorySummary, StageMemory
@@ -74,30 +75,28 @@ def _shared_out(rows: int, filled: Sequence[bool]) -> list[int]:
 
 
 def _story(memory: MemorySummary, width: int) -> Rows:
-    bad = memory.shape in ("rising", "sawtooth") or bool(memory.ooms) or memory.spill is not None
-    if memory.text:
-        text = memory.text
-    elif memory.gpus or memory.peak.mib is not None:
-        text = "No shape yet: it takes two dozen steady frames."
-    else:
-        reason = next(iter(memory.unavailable.values()), "no GPU memory of the program was read")
-        text = f"GPU memory: n/a ({clean(reason)})."
-    band = "bad" if bad else "text"
-    rows = [
-        line(width, [("   " if n else " ▸ ", band), (part, band)])
-        for n, part in enumerate(_wrapped(text, width))
-    ]
+    """What shape memory has, RAM apart from the GPU's, and what to do about a rise."""
     host = memory.host
+    bad = memory.shape in ("rising", "sawtooth") or bool(memory.ooms) or memory.spill is not None
+    told: list[tuple[str, str]] = []
+    if memory.text:
+        told.append((memory.text, "bad" if bad else "text"))
+    elif memory.gpus or memory.peak.mib is not None:
+        told.append(("No shape yet: it takes two dozen steady frames.", "text"))
     if host.text and (host.shape == "rising" or not memory.text):
-        band = "warn" if host.shape == "rising" else "text"
-        rows += [line(width, [("   ", band), (p, band)]) for p in _wrapped(host.text, width)]
+        told.append((host.text, "warn" if host.shape == "rising" else "text"))
+    if not told:
+        reason = next(iter(memory.unavailable.values()), "no GPU memory of the program was read")
+        told.append((f"GPU memory: n/a ({clean(reason)}).", "text"))
     if "rising" in (memory.shape, host.shape):
-        rows = rows[:3]
-        rows += [
-            line(width, [("   " if n else " → ", "text"), (part, "text")])
-            for n, part in enumerate(_wrapped(RELEASE, width)[:2])
-        ]
-    return rows[:5]
+        told = told[:1] if memory.shape == "rising" else told[-1:]
+        told.append((RELEASE, "text"))
+    rows: Rows = []
+    for text, band in told[:2]:
+        sign = " → " if text is RELEASE else " ▸ "
+        for n, part in enumerate(_wrapped(text, width)[:3]):
+            rows.append(line(width, [("   " if n else sign, band), (part, band)]))
+    return rows
 
 
 def _wrapped(text: str, width: int) -> list[str]:
@@ -199,7 +198,7 @@ def _charts(view: LiveView, width: int, marked: Sequence[int], cursor: int | Non
     lines = frozenset(marked if cursor is None else (*marked, cursor))
     several = sum(key.startswith("vram:") for key in view.series) > 1
     its = f" {gpu}" if several else ""
-    return [
+    charts = [
         _pair(
             view, f"GPU memory{its}, by the driver",
             ("process", f"vram_process:{gpu}"), ("device", f"vram:{gpu}"), width, lines,
@@ -209,8 +208,12 @@ def _charts(view: LiveView, width: int, marked: Sequence[int], cursor: int | Non
             ("allocated", f"torch_allocated:{gpu}"), ("reserved", f"torch_reserved:{gpu}"),
             width, lines,
         ),
-        _pair(view, "RAM of the program", ("resident", "host_rss"), None, width, lines),
     ]  # fmt: skip
+    if all(chart.bars is None for chart in charts):
+        # One line says why there is nothing of either.
+        charts = [replace(charts[0], title=f"GPU memory{its}, by driver and framework")]
+    ram = _pair(view, "RAM of the program", ("resident", "host_rss"), None, width, lines)
+    return [*charts, ram]
 
 
 def _pair(
@@ -303,10 +306,10 @@ def _pin_text(view: LiveView, pin: MemoryPin, width: int) -> list[Run]:
 def _note_rows(memory: MemorySummary, width: int) -> Rows:
     """Where the curves disagree, and what cannot be had."""
     texts = [differ.text for differ in memory.differ if differ.text]
-    told = next(iter(memory.unavailable.values()), "") if not memory.text else ""
-    texts += [
-        f"{name}: n/a, {reason}" for name, reason in memory.unavailable.items() if reason != told
-    ]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in memory.unavailable.items():
+        reasons.setdefault(reason, []).append(name)
+    texts += [f"{', '.join(names)}: n/a, {reason}" for reason, names in reasons.items()]
     return [
         line(width, [("   " if n else " · ", "dim"), (part, "dim")])
         for text in texts
