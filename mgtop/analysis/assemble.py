@@ -55,7 +55,7 @@ def assemble(model: Model) -> Summary:
         losses=_losses(model),
         observer=observer_summary(channels),
         notices=model.notices.summary(start_ns),
-        sinks=model.outputs.summary() if traffic.route == FROM_SINKS else [],
+        sinks=model.outputs.summary(traffic.counts_of_sinks) if traffic.route == FROM_SINKS else [],
         action_to_frame_ms=model.actions.summary(),
     )
     return msgspec.structs.replace(summary, verdict=decide(summary, model.settings))

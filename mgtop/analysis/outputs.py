@@ -6,7 +6,7 @@ output come in regular blocks, a block's calls become one emit, timed by its las
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -192,10 +192,16 @@ class Outputs:
         self._open.clear()
         return [(output, output.finish()) for output in self.all.values()]
 
-    def summary(self) -> list[SinkSummary]:
-        """Outputs by name and by how they landed, those with most frames first."""
+    def summary(self, counts: Callable[[int], bool]) -> list[SinkSummary]:
+        """Outputs by name and by how they landed, those with most frames first.
+
+        Args:
+            counts: whether frames of a process count (of several ranks, one tells of them).
+        """
         found: dict[tuple[str, Kind], list[Output]] = {}
         for output in self.all.values():
+            if not counts(output.key[0]):
+                continue
             found.setdefault((output.sink or "?", output.kind), []).append(output)
         sums = [
             SinkSummary(

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mgtop.analysis.outputs import Output
+from mgtop.analysis.outputs import FROM_SINKS, Output
 from mgtop.analysis.ranks import FOUND, Ranks
 from mgtop.analysis.requests import FROM_A_LOG, NOT_TOLD_APART, Request
 from mgtop.analysis.statistics import Samples
@@ -73,6 +73,10 @@ class Traffic:
     def met(self, record: r.Hello) -> None:
         """A process introduces itself."""
         self._ranks.meet(record)
+
+    def counts_of_sinks(self, proc: int) -> bool:
+        """Whether frames that leave a process count: of ranks, those of the lowest do."""
+        return not self._ranks.is_above(proc, FROM_SINKS)
 
     def received(self, record: r.RequestReceived) -> None:
         """A request begins."""

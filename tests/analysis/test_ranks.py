@@ -46,6 +46,8 @@ def test_the_lowest_rank_counts_whoever_came_first(route: int, order: tuple[int,
     assert [(q.frames, q.blocks) for q in found.requests] == [(5, 5)]
     if route == HOOKS:  # of outputs that nothing says are live there are no intervals
         assert found.interval_ms.count == 4
+    else:
+        assert [(sink.outputs, sink.frames) for sink in found.sinks] == [(1, 5)]
 
 
 def test_where_only_the_last_rank_decodes_its_frames_count() -> None:
