@@ -33,9 +33,9 @@ def begin(settings: Optional[str] = None, late: bool = False) -> None:
         late: the program runs already.
     """
     try:
+        supply_probe()  # switched off it does nothing, but it can be imported
         if os.environ.get("MGTOP_PROBE", "").lower() in ("off", "0", "no", "false"):
             return
-        supply_probe()
         if not late and _is_helper():
             return
         _hooks().start(settings, late)

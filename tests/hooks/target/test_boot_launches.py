@@ -129,6 +129,10 @@ def test_frames_can_be_taken_from_the_program_alone(folder: Path) -> None:
 def test_switched_off_it_does_nothing(folder: Path) -> None:
     seen = launch([sys.executable, "main.py"], folder, MGTOP_PROBE="off")
     assert (seen.code, seen.events) == (0, [])
+    other = next(iter(PYTHONS.values()))
+    words = [other, "-c", "from mgtop import probe; probe.frame(); import main"]
+    seen = launch(words, folder, MGTOP_PROBE="off")
+    assert (seen.code, seen.events, seen.output) == (0, [], "")
 
 
 @pytest.mark.parametrize("python", PYTHONS.values(), ids=PYTHONS.keys())
