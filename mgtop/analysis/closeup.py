@@ -186,6 +186,8 @@ class _Gather:
             there = [name for name in sources if name in self.levels]
             for worse in there[1:]:  # two of different age would contradict each other
                 del self.levels[worse]
+            if there:
+                self.levels[f"GPU {gpu}"] = self.levels.pop(there[0])
         found = [level.strip(name, self) for name, level in self.levels.items()]
         found += [busy.strip(name, self) for name, busy in self.busy.items()]
         return sorted((s for s in found if s is not None), key=_place)

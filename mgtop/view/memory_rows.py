@@ -119,6 +119,8 @@ def _readings(memory: MemorySummary, width: int) -> Rows:
         if peak is None and all(value is None for value in values):
             continue
         shown = "".join(f"{_mib(value):>11}" for value in (*values, peak))
+        if name + len(shown) + len(where) > width:
+            where = ""
         pieces: list[Piece] = [(fit(f" {title}", name), "dim"), (shown, "strong"), (where, "dim")]
         rows.append(line(width, pieces))
     return rows if len(rows) > 1 else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 
 from mgtop.charts import Run
 from mgtop.view.figures import clean, fit
 from mgtop.view.process_table import Process
-from mgtop.view.text_rows import Piece, line
+from mgtop.view.text_rows import line
 
 ORDERS: tuple[tuple[str, Callable[[Process], float]], ...] = (
     ("CPU", lambda process: -(process.cpu or 0.0)),
@@ -16,6 +17,8 @@ ORDERS: tuple[tuple[str, Callable[[Process], float]], ...] = (
     ("threads", lambda process: -(process.threads or 0)),
     ("pid", lambda process: process.pid),
 )
+COMMAND_LINES = 3
+"""Of the selected process's command; the rest is cut."""
 HEADING = "     pid user       CPU%  thr   RAM MiB  GPU MiB  S  command"
 
 
@@ -48,9 +51,13 @@ def _number(value: float | None, width: int) -> str:
 
 def detail_rows(process: Process, width: int) -> list[list[Run]]:
     """The selected process: its whole command, and its memory on each GPU."""
-    name = clean(process.name) or "n/a"
-    pieces: list[Piece] = [(f" {process.pid} ", "strong"), (name, "text")]
-    rows = [line(width, pieces)]
+    lines = textwrap.wrap(clean(process.name) or "n/a", max(8, width - 12))
+    if len(lines) > COMMAND_LINES:
+        lines = [*lines[: COMMAND_LINES - 1], " ".join(lines[COMMAND_LINES - 1 :])]
+    rows = [
+        line(width, [(fit("" if n else f" {process.pid}", 10), "strong"), (part, "text")])
+        for n, part in enumerate(lines)
+    ]
     gpus = [
         f"GPU {gpu} {'n/a' if mib is None else f'{mib:,.0f} MiB'}"
         for gpu, mib in sorted(process.gpu_mib.items())

@@ -63,7 +63,7 @@ class ProcessScreen(SessionScreen):
         if self._environment is not None:
             first = self._first_variable
             return environment_rows(self._environment, chosen.pid, first, height, width)
-        below = detail_rows(chosen, width)
+        below = detail_rows(chosen, width)[: height // 3]
         for place in view.gpus:
             if place.sharers and place.mine:
                 text = f" also on GPU {place.gpu}: {sharers(place, 8)}"
