@@ -1,0 +1,1 @@
+"""Profiles of known projects, held against what the projects really did."""
