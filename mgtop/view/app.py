@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -29,12 +29,13 @@ from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
 from mgtop.view.screens.live import LiveScreen
 from mgtop.view.screens.session_screen import SessionScreen
 from mgtop.view.screens.signal_dialog import SignalDialog
-from mgtop.view.segment_answers import SegmentAnswers, ask
 from mgtop.view.signalling import CannotSignal, Receiver, send
-from mgtop.view.snapshot import save
 from mgtop.view.themes import ANSI, DEFAULT, load_all, load_users
 from mgtop.view.timeline import Timeline
 from mgtop.view.viewing import Viewing
+
+if TYPE_CHECKING:
+    from mgtop.view.segment_answers import SegmentAnswers
 
 DEFAULT_FPS = 4.0
 CATCH_UP_S = 0.02
@@ -260,6 +261,10 @@ class MgtopApp(App[Leaving]):
         if self.readonly:
             self.say("read-only: no snapshots")
             return
+        # The report is needed for nothing else, and the first paint should not wait for it.
+        from mgtop.view.segment_answers import ask
+        from mgtop.view.snapshot import save
+
         try:
             summary = self.feed.model.summary()
             target = save(self.folder, self.export_screenshot(), summary, self.feed.recent())
