@@ -122,6 +122,8 @@ class Outlet:
         self.message(pack.HELLO, monotonic_ns(), *self._hello())
         for number in list(names.announced)[-_NAMES_AT_ONCE:]:
             self.message(pack.NAME, monotonic_ns(), number, names.announced[number])
+        for told in list(opened.values())[-_REQUESTS_AT_ONCE:]:
+            self.message(pack.REQUEST_RECEIVED, *told)
         self.pulse()
 
     def pulse(self) -> None:
@@ -242,6 +244,21 @@ def after_fork() -> None:
             forget()
     except Exception:
         swallowed()
+
+
+opened: Dict[int, Tuple[Any, ...]] = {}
+"""What was told of the requests that are open, by number: repeated with each Hello, with its old
+time, since a reader that comes late must learn their parameters."""
+
+_REQUESTS_AT_ONCE = 8
+_MOST_OPENED = 64
+
+
+def remember(told: Tuple[Any, ...]) -> None:
+    """Keep what was told of a request (time, number, id, parameters, route) while it is open."""
+    opened[told[1]] = told
+    if len(opened) > _MOST_OPENED:
+        del opened[next(iter(opened))]
 
 
 on_fork: List[Callable[[], None]] = [forget_files]

@@ -182,6 +182,7 @@ class Request:
                 return
             self._is_open = False
             _open.pop(self.number, None)
+            outlet.opened.pop(self.number, None)
             held = _held.get()
             if self in held:
                 _held.set(tuple([request for request in held if request is not self]))
@@ -279,7 +280,9 @@ def open_request(id: Optional[str], params: Mapping[str, object], route: int = 0
         if out is not None:
             torch_watch.look()
             kept = pack.fitting(params, _PARAMS_SIZE)
-            out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+            told = (t_ns, number, request.id, kept, route)
+            out.message(pack.REQUEST_RECEIVED, *told)
+            outlet.remember(told)
             torch_watch.between(out, t_ns)
     except Exception:
         swallowed()
@@ -307,7 +310,9 @@ def request_apart(id: Optional[str], params: Optional[Mapping[str, object]], rou
         if out is not None and params is not None:
             torch_watch.look()
             kept = pack.fitting(params, _PARAMS_SIZE)
-            out.message(pack.REQUEST_RECEIVED, t_ns, number, request.id, kept, route)
+            told = (t_ns, number, request.id, kept, route)
+            out.message(pack.REQUEST_RECEIVED, *told)
+            outlet.remember(told)
             torch_watch.between(out, t_ns)
     except Exception:
         swallowed()
@@ -354,6 +359,7 @@ def _forget() -> None:
     for request in _open.values():
         request._is_open = False
     _open.clear()
+    outlet.opened.clear()
 
 
 outlet.on_fork.append(_forget)

@@ -27,6 +27,8 @@ _WITH_ROUTE = (RequestReceived, FrameEmit)
 _OF_PROGRAMS = ("probe", "hooks", "sinks")
 """What can be asked for alone, of the ways by which a program tells of its frames."""
 
+_REMEMBERED_REQUESTS = 4_096
+
 
 class Intake:
     """Turns what was read from one FIFO into events.
@@ -54,6 +56,7 @@ class Intake:
         self._losses = losses
         self._splitter = Splitter()
         self._garbage_seen = 0
+        self._received: dict[tuple[int, int], None] = {}
         self.emitting: Hello | None = None
         """The newest process that introduced itself, one that has torch before others."""
         self.tells_frames = False
@@ -88,6 +91,8 @@ class Intake:
             kind = type(event)
             if kind in _WITH_ROUTE and self._route not in (None, event.route):  # type: ignore[union-attr]
                 continue
+            if kind is RequestReceived and self._is_repeated(event):  # type: ignore[arg-type]
+                continue
             if kind is FrameEmit:
                 self.tells_frames = True
                 self.routes.add(event.route)  # type: ignore[union-attr]
@@ -102,6 +107,16 @@ class Intake:
             losses.malformed_unknown += garbage - self._garbage_seen
             self._garbage_seen = garbage
         return events
+
+    def _is_repeated(self, event: RequestReceived) -> bool:
+        """The probe says once a second which requests are open, for readers that come late."""
+        key = (event.proc, event.request)
+        if key in self._received:
+            return True
+        self._received[key] = None
+        if len(self._received) > _REMEMBERED_REQUESTS:
+            del self._received[next(iter(self._received))]
+        return False
 
     def _count_unreadable(self, payload: bytes, now_ns: int) -> None:
         """Count a message that is no event of this schema.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mgtop.wire.records import AnyEvent, FrameEmit, Mark, Record, SourceState
+from mgtop.wire.records import AnyEvent, FrameEmit, Mark, Record, RequestReceived, SourceState
 
 _NOT_THERE = "mgtop was not attached yet"
 
@@ -21,7 +21,7 @@ class Past:
         # Each FIFO is in order; several have to be brought into one.
         self.events = sorted(events, key=lambda event: event.t_ns)
         self.now_ns = now_ns
-        self.begin_ns = min([now_ns, *(event.t_ns for event in self.events[:1])])
+        self.begin_ns = _begin(events, now_ns)
         """The session begins with the oldest of them."""
         self.frames = sum(e.count for e in self.events if isinstance(e, FrameEmit))
 
@@ -51,3 +51,22 @@ class Past:
         ]
         mark = Mark(t_ns=self.now_ns, seq=0, proc=proc, tid=0, text="mgtop attached")
         return [*states, *self.events, mark]
+
+
+def _begin(events: Sequence[AnyEvent], now_ns: int) -> int:
+    """The oldest time among events in the order of reading.
+
+    A request that was received before everything else is told again with its old time, so that
+    its parameters are known. It was received before the session then.
+    """
+    begin_ns = now_ns
+    newest: dict[int, int] = {}
+    for event in events:
+        before_ns = newest.get(event.proc)
+        if isinstance(event, RequestReceived) and (
+            event.seq > 0 if before_ns is None else event.t_ns < before_ns
+        ):
+            continue
+        newest[event.proc] = max(event.t_ns, before_ns or 0)
+        begin_ns = min(begin_ns, event.t_ns)
+    return begin_ns

@@ -333,3 +333,33 @@ def test_the_start_of_every_process_that_emits_must_be_there() -> None:
     assert not Past([event("request", 1, 0)], 9).reaches_the_start
     assert Past([], 9).begin_ns == 9
     assert Past([], 9).records(5) == []
+
+
+LONG_REQUEST = """
+import time
+from mgtop import probe
+with probe.request("live", width=64, fps=20) as request:
+    request.preprocess_done()
+    while True:
+        time.sleep(0.001)
+        for _ in range(40 if request.emits < 20_000 else 1): request.frame()
+"""
+
+
+def test_parameters_of_a_request_that_began_long_ago_are_known(tmp_path: Path) -> None:
+    """Its first event has left the pipe; it is told again once a second."""
+    runtime = tmp_path / "runtime"
+    with program(*python(LONG_REQUEST), runtime=runtime) as running:
+        fifo = runtime / f"{running.pid}.fifo"
+        until(lambda: bytes_in(fifo) > 950_000)
+        time.sleep(2)  # it is told of once a second
+        reader = Reader(running.pid)
+        reader.pipes.look()
+        now_ns = time.monotonic_ns()
+        events = reader.read()
+        reader.close()
+    past = Past(events, now_ns)
+    received = [event for event in events if isinstance(event, RequestReceived)]
+    assert [(event.id, event.params["fps"]) for event in received] == [("live", 20)]
+    assert received[0].t_ns < past.begin_ns
+    assert past.begin_ns == min(e.t_ns for e in events if not isinstance(e, RequestReceived))
