@@ -30,7 +30,18 @@ def outcome(row: Row) -> str:
 
 def notes_of(row: Row) -> list[str]:
     """All that is to be known of a round beside its figures."""
-    return [*([row.note] if row.note else []), *row.differs]
+    placed = _placed(row)
+    return [*([row.note] if row.note else []), *([placed] if placed else []), *row.differs]
+
+
+def _placed(row: Row) -> str:
+    """Where the late frames stand, where that is a pattern."""
+    placement = row.placement
+    if placement.kind == "fixed" and placement.index is not None:
+        return f"late frames stand at frame {placement.index} of every request"
+    if placement.kind == "periodic" and placement.period is not None:
+        return f"late frames come every {placement.period} emits"
+    return "late frames stand at the start alone" if placement.kind == "start" else ""
 
 
 def significant(value: float | None) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from round_rows import oom, row, state_of
 
+from mgtop.analysis.summary import Placement
 from mgtop.rounds.runner import WATCHED_FILE
 from mgtop.rounds.state import Round, State, hold, read_state, runner_pid, write_state
 from mgtop.rounds.time_left import time_left_s
-from mgtop.rounds.wording import about, outcome, significant
+from mgtop.rounds.wording import about, notes_of, outcome, significant
 from mgtop.view.canvas import Canvas
 from mgtop.view.rounds_app import RoundsApp
 from mgtop.view.rounds_rows import rounds_rows
@@ -117,6 +118,19 @@ def test_words() -> None:
     ]  # fmt: skip
     assert outcome(ROWS[0]).startswith("P50 20.4, P95 22.4 ms a frame, 2 late frames in 100")
     assert outcome(ROWS[2]) == "skipped: it could not be loaded"
+
+
+@pytest.mark.parametrize(
+    ("placement", "words"),
+    [
+        (Placement(kind="fixed", index=48), ["late frames stand at frame 48 of every request"]),
+        (Placement(kind="periodic", period=12), ["late frames come every 12 emits"]),
+        (Placement(kind="start"), ["late frames stand at the start alone"]),
+        (Placement(kind="random"), []),
+    ],
+)
+def test_where_late_frames_stand_is_told(placement: Placement, words: list[str]) -> None:
+    assert notes_of(row({"steps": 4}, placement=placement)) == words
 
 
 # ------------------------------------------------------------------------- under a pilot
