@@ -33,6 +33,8 @@ from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
 
 MOST_UNDRAWN = 4_096
+SLACK_STEP_NS, MOST_SLACK_STEPS = 100_000_000, 100
+"""Between two emits, the slack is drawn anew so often, up to so many times."""
 
 
 class Model:
@@ -166,7 +168,7 @@ class Model:
                 self.on_interval(request, interval)
             self._draw_interval(request, interval)
         self.lanes.emitted(request, frame, None if interval is None else interval.begin_ns)
-        self._draw_slack(request, frame.t_ns)
+        self._draw_slack(request, frame.t_ns, interval)
         if request.detector.open:
             self._pending[request] = None
         self._judge()
@@ -180,12 +182,21 @@ class Model:
         for begin_ns, end_ns, lasted_ms in (*self._undrawn.pop(request, ()), drawn):
             self.channels.store.add_span("interval", begin_ns, end_ns, lasted_ms)
 
-    def _draw_slack(self, request: Request, t_ns: int) -> None:
-        """The viewer's slack falls until frames come, and jumps up then."""
+    def _draw_slack(self, request: Request, t_ns: int, interval: Interval | None) -> None:
+        """The viewer's slack falls until frames come, and jumps up then.
+
+        It falls by as much as time passes, so between emits that are far apart it is known too.
+        """
         slack = request.slack_ns(t_ns)
         if slack is None or request.player is None:
             return
         store, before = self.channels.store, request.player.arrival_slack_ns
+        if before is not None and interval is not None:
+            since_ns = t_ns - interval.begin_ns
+            if SLACK_STEP_NS < since_ns == interval.duration_ns <= MOST_SLACK_STEPS * SLACK_STEP_NS:
+                for ago_ns in range(since_ns // SLACK_STEP_NS * SLACK_STEP_NS, 0, -SLACK_STEP_NS):
+                    if before + ago_ns > 0:
+                        store.add("slack", t_ns - ago_ns, (before + ago_ns) / 1e6)
         if before is not None and before < 0:
             store.add_span("slack", t_ns + round(before), t_ns, 0.0)
         elif before is not None:

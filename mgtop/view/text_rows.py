@@ -162,7 +162,9 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
     params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
     command = clean(" ".join(target.command))
     left = f" {command}" if command else " imported log"
-    who = f" (pid {target.pid}, frames from {source_of_frames(summary)})" if target.pid else ""
+    source = source_of_frames(summary)
+    seen = "seen from outside" if source == "observe" else f"frames from {source}"
+    who = f" (pid {target.pid}, {seen})" if target.pid else ""
     # Too long a command is cut, then the parameters: whose frames these are stays.
     room = width - len(who) - (len(params) + 3 if params else 0)
     if len(left) > room:

@@ -172,6 +172,16 @@ def test_the_slack_is_nothing_while_the_picture_stands_still():
     assert slack.high[stall_began + 20] == 100
 
 
+def test_the_slack_falls_from_one_emit_to_the_next():
+    program = Program(target_fps=2.0).receive().emits([0, *[450] * 12])
+    now = program.now
+    slack = program.model().view(now, now - 4 * SECOND, now, 40).series["slack"]
+    assert None not in slack.low
+    falls = [b < a for a, b in zip(slack.low, slack.low[1:], strict=False)]
+    assert falls.count(True) > 25  # and jumps at nine emits
+    assert min(slack.low) > 0
+
+
 def test_cores_are_those_of_the_machine():
     program = Program()
     assert view(program).cores is None
