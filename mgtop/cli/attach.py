@@ -122,7 +122,7 @@ def _inject(process: Process, settings: RunConfig, path: Path) -> None:
     from mgtop.record.inject.probe import inject, why_silent
     from mgtop.record.pipes import runtime_folder
 
-    frames = resolved_frames(settings, str(path))
+    frames = resolved_frames(settings, str(path), running=True)
     hooks = bool(frames.hooks)
     try:
         done = inject(process, runtime_folder(), settings=hook_settings(frames), hooks=hooks)

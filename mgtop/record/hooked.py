@@ -22,12 +22,13 @@ def boot_folder() -> Path:
     return Path(mgtop.hooks.__file__ or "").resolve().parent / "boot"
 
 
-def resolved_frames(config: RunConfig, path: str) -> Frames:
+def resolved_frames(config: RunConfig, path: str, *, running: bool = False) -> Frames:
     """Where frames come from, with the parameters filled into the hooks.
 
     Args:
         config: the configuration.
         path: its file, for messages.
+        running: the program runs already.
 
     Raises:
         ConfigError: a hook that cannot be used, with its key.
@@ -35,7 +36,7 @@ def resolved_frames(config: RunConfig, path: str) -> Frames:
     hooks = []
     for number, hook in enumerate(config.frames.hooks):
         key = f"frames.hooks[{number}]"
-        found = configured.problem(_texts(hook))
+        found = configured.problem(_texts(hook), running)
         if found is not None:
             raise ConfigError(found[1], path, key=f"{key}.{found[0]}")
         every = _every(hook, config, path, f"{key}.every")

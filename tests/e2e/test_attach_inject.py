@@ -34,10 +34,12 @@ def upscale(frames):
 PROGRAM = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pipeline import Decoder, upscale
+def write(frames):
+    return len(frames)
 decoder = Decoder()
 print("ready", flush=True)
 while True:
-    upscale(decoder.decode(1))
+    write(upscale(decoder.decode(1)))
 """
 HOOKS = """
 target_fps: 160
@@ -45,6 +47,7 @@ frames:
   hooks:
     - {target: "pipeline:Decoder.decode", event: frame_emit, count: "len(result)"}
     - {target: "pipeline:upscale", span: postprocess}
+    - {target: "__main__:write", event: mark}
 """
 VIDEO = """
 import sys, time
@@ -89,6 +92,7 @@ def test_hooks_of_a_configuration(python: str, mgtop: Mgtop, tmp_path: Path) -> 
     assert request["blocks"] > 20
     # The program has it by `from … import`; it is hooked there, too.
     assert request["spans"]["postprocess"] >= 5
+    assert len(report["marks"]) > 20  # by a function of the script itself
     assert "there is a probe in process" in again.stderr
     twice = mgtop.report(last_line(again.stdout))
     (request,) = twice["requests"]

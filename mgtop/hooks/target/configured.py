@@ -59,12 +59,13 @@ def taken(text: str) -> Tuple[str, List[Configured]]:
     return source, hooks
 
 
-def problem(hook: Mapping[str, Optional[str]]) -> Optional[Tuple[str, str]]:
+def problem(hook: Mapping[str, Optional[str]], running: bool = False) -> Optional[Tuple[str, str]]:
     """What is wrong with a hook's texts: the key and a sentence. None: nothing, as far as is seen.
 
-    Whether there is such a function is known only where it runs.
+    Whether there is such a function is known only where it runs. ``running``: the program does
+    already, so the functions of its script are there.
     """
-    found = _target_problem(hook.get("target") or "")
+    found = _target_problem(hook.get("target") or "", running)
     if found:
         return "target", found
     event = hook.get("event")
@@ -91,12 +92,12 @@ def problem(hook: Mapping[str, Optional[str]]) -> Optional[Tuple[str, str]]:
     return None
 
 
-def _target_problem(target: str) -> str:
+def _target_problem(target: str, running: bool) -> str:
     module, colon, path = target.partition(":")
     names = [*module.split("."), *path.split(".")]
     if not colon or not all(name.isidentifier() for name in names):
         return "is %r, but must be package.module:function or package.module:Class.method" % target
-    if module == "__main__":
+    if module == "__main__" and not running:
         return (
             "is in __main__, whose functions are not there before it runs; name what the script "
             "imports instead"

@@ -193,7 +193,7 @@ def _greeting(
         names += [where.name for where in logs_of(target.process)][:3]
     if names:
         why.append(f"no line that it has written to {' or '.join(names)} tells of frames")
-    advice = f" To see frames, run it as: {attach.advice}" if attach.advice else ""
+    advice = f" To see frames, try --inject, or run it as: {attach.advice}" if attach.advice else ""
     return (
         f"{attached}: there is no probe in it, and {', and '.join(why)}, so GPU and host figures "
         f"are all that is seen.{advice}"
