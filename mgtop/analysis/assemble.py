@@ -36,7 +36,10 @@ def assemble(model: Model) -> Summary:
     counted = counted_tails(model)
     summary = Summary(
         session=model.about.session(traffic.params()),
-        target=model.about.target_info(channels.devices, traffic.route),
+        target=msgspec.structs.replace(
+            model.about.target_info(channels.devices, traffic.route),
+            same_ranks=traffic.same_ranks(),
+        ),
         environment=model.about.environment(),
         requests=requests,
         first_frame_ms=traffic.first_frame(),

@@ -18,6 +18,8 @@ class Ranks:
     def __init__(self) -> None:
         self._rank: dict[int, int] = {}
         self._lowest: dict[int, int] = {}
+        self._emitting: set[tuple[int, int]] = set()
+        """Route and rank of what has emitted."""
 
     def meet(self, hello: Hello) -> None:
         """A process introduces itself."""
@@ -30,6 +32,19 @@ class Ranks:
             return True
         lowest = self._lowest.get(record.route)
         return lowest is None or self._rank.get(record.proc, lowest) <= lowest
+
+    def emits(self, frame: FrameEmit) -> None:
+        """A frame has come, whether it counts or not."""
+        rank = self._rank.get(frame.proc)
+        if rank is not None:
+            self._emitting.add((frame.route, rank))
+
+    def same(self, route: int) -> list[int]:
+        """Ranks whose frames are taken for those of the lowest."""
+        lowest = self._lowest.get(route)
+        if lowest is None:
+            return []
+        return sorted(rank for told, rank in self._emitting if told == route and rank > lowest)
 
     def lowers(self, frame: FrameEmit) -> bool:
         """Take a frame that counts; whether those of higher ranks count no more from now on."""

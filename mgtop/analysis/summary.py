@@ -278,6 +278,8 @@ class TargetInfo(Struct, frozen=True, kw_only=True):
     route: str | None = None
     advice: str | None = None
     """How to start it so that its frames are told, where nothing tells of them."""
+    same_ranks: list[int] = []
+    """Ranks whose hooks or sinks told of frames that are taken for those of the lowest rank."""
 
 
 class Environment(Struct, frozen=True, kw_only=True):

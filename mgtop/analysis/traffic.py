@@ -74,6 +74,10 @@ class Traffic:
         """A process introduces itself."""
         self._ranks.meet(record)
 
+    def same_ranks(self) -> list[int]:
+        """Ranks whose frames are taken for the same as those that count."""
+        return [] if self.route is None else self._ranks.same(self.route)
+
     def counts_of_sinks(self, proc: int) -> bool:
         """Whether frames that leave a process count: of ranks, those of the lowest do."""
         return not self._ranks.is_above(proc, FROM_SINKS)
@@ -317,6 +321,7 @@ class Traffic:
 
     def _is_of_lowest_rank(self, frame: r.FrameEmit) -> bool:
         """Whether the frame counts; where it is the first of a lower rank, others' are dropped."""
+        self._ranks.emits(frame)
         if not self._ranks.counts(frame):
             self.refused += 1
             return False

@@ -73,6 +73,9 @@ def _session(page: Page, summary: Summary) -> None:
     page.pair("command", text_or(command))
     page.pair("parameters", _parameters(summary) or "none")
     page.pair("frames from", text_or(source_of_frames(summary)))
+    if target.same_ranks:
+        ranks = ", ".join(map(str, target.same_ranks))
+        page.pair("ranks", f"the lowest counts; {ranks} told of the same frames, as it is taken")
     warm = sum(request.warmup for request in summary.requests)
     left_out = f" ({plural(warm, 'is', 'are')} warm-up and in no statistic)" if warm else ""
     page.pair("requests", f"{len(summary.requests):,}{left_out}")

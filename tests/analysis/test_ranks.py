@@ -44,6 +44,8 @@ def test_the_lowest_rank_counts_whoever_came_first(route: int, order: tuple[int,
         serve(program, route)
     found = model(*programs).summary()
     assert [(q.frames, q.blocks) for q in found.requests] == [(5, 5)]
+    assert found.target.same_ranks == [1, 2]
+    assert "the lowest counts; 1, 2 told of the same frames" in render(found)
     if route == HOOKS:  # of outputs that nothing says are live there are no intervals
         assert found.interval_ms.count == 4
     else:
