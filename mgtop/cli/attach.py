@@ -152,7 +152,8 @@ def _where_frames_come_from(path: Path, frames: Frames) -> str:
         parts.append("where a library writes, encodes or sends them")
     if frames.from_ in ("auto", "probe"):
         parts.append("where the program calls the probe")
-    return f"Frames are seen {', or '.join(parts)}." if parts else ""
+    more = "" if frames.hooks else " Other functions are named in a configuration, frames.hooks."
+    return f"Frames are seen {', or '.join(parts)}.{more}" if parts else ""
 
 
 # ------------------------------------------------------------------------------- recording

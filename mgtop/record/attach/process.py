@@ -163,7 +163,8 @@ def _not_ours(process: Process) -> str:
         )
     return (
         f"Process {pid} ({name}) keeps its files and environment to itself (a set-uid program, "
-        "or one that made itself not dumpable): run mgtop as root, with the capability SYS_PTRACE."
+        "one with more capabilities than mgtop has, or one that made itself not dumpable): run "
+        "mgtop as root, with the capability SYS_PTRACE."
     )
 
 
