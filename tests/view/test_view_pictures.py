@@ -14,9 +14,12 @@ from syrupy.extensions.image import SVGImageSnapshotExtension
 from textual.pilot import Pilot
 from view_pictures import StillFeed
 
+from mgtop.rounds.row import Row
+from mgtop.rounds.state import Order, Round, State, write_state
 from mgtop.session.reader import read_all
 from mgtop.session.writer import LogWriter
 from mgtop.view.app import MgtopApp
+from mgtop.view.pace import Pace
 from mgtop.wire.records import FrameEmit, OutputAt
 
 SESSION = Path(__file__).parents[1] / "sessions" / "h200-alloc-retry" / "session.log.gz"
@@ -27,6 +30,7 @@ SCREENS = {
     "memory": ("3",),
     "log": ("4",),
     "processes": ("5",),
+    "rounds": ("6",),
     "help": ("1", "question_mark"),
 }
 LINE = "\x1b[32mframes\x1b[0m {0:>4}: decode \x1b[1m12 ms\x1b[0m, forward 18 ms, \N{SNOWMAN}\n"
@@ -36,6 +40,8 @@ LINE = "\x1b[32mframes\x1b[0m {0:>4}: decode \x1b[1m12 ms\x1b[0m, forward 18 ms,
 def _same_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "MGTOP_THEME", "MGTOP_ASCII", "MGTOP_GLYPHS"):
         monkeypatch.delenv(name, raising=False)
+    # On a busy machine ticks come late, which the header would tell.
+    monkeypatch.setattr(Pace, "ticked", lambda pace, now_s, due_s: pace.wanted_s)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
@@ -56,6 +62,30 @@ def session(tmp_path: Path) -> Path:
             records.append(OutputAt(t_ns=record.t_ns, offset=len(output)))
         writer.append([r for r in records if not (isinstance(r, OutputAt) and r is record)])
     (folder / "stdout.log").write_bytes(output)
+    rounds = [
+        Round(
+            number=n,
+            setting={"steps": 8 * (n + 1)},
+            status="done",
+            took_s=30.0 + n,
+            row=Row(
+                params={"steps": 8 * (n + 1)},
+                p50_frame_ms=20.0 + 9 * n,
+                p95_frame_ms=24.0 + 9 * n,
+                tails=n,
+                counted=640,
+                peak_mem_mib=20_000.0,
+                took_s=30.0 + n,
+            ),
+        )
+        for n in range(3)
+    ]
+    rounds[1].session = str(folder)
+    order = Order(kind="sweep", config="/srv/mgtop.yaml", vary=["steps=8,16,24"])
+    state = State(
+        order=order, name="steps", status="finished", began_s=1.0, ended_s=95.0, rounds=rounds
+    )
+    write_state(tmp_path, state)
     return folder
 
 
