@@ -23,12 +23,19 @@ from mgtop.view.bindings import PLACES
 from mgtop.view.canvas import Canvas
 from mgtop.view.feed import Feed
 from mgtop.view.glyphs import look
+from mgtop.view.pace import Pace
 from mgtop.view.screens.live import LiveScreen
 from mgtop.view.screens.log import LogScreen
 from mgtop.view.screens.signal_dialog import SignalDialog
 from mgtop.view.screens.tail import TailScreen
 from mgtop.view.signalling import Receiver
 from mgtop.wire.records import OutputAt
+
+
+@pytest.fixture(autouse=True)
+def _same_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine ticks come late, which the header would tell."""
+    monkeypatch.setattr(Pace, "ticked", lambda pace, now_s, due_s: pace.wanted_s)
 
 
 def shown(app: MgtopApp) -> str:
