@@ -250,7 +250,7 @@ def main() -> int:
             (folder / "driven.py").write_text(source)
             words = [python, "driven.py"]
             if kind == "input":
-                typed = "for i in 1 2 3; do sleep 0.1; echo x; done"
+                typed = "sleep 1; for i in 1 2 3; do sleep 0.1; echo x; done"
                 words = ["sh", "-c", f"({typed}) | {python} driven.py"]
             seen = launch(words, folder)
             if seen.code == 77:

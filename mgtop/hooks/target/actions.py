@@ -7,6 +7,9 @@ there, the time counts until a frame can show it.
 from __future__ import annotations
 
 import builtins
+import os
+import sys
+from stat import S_ISREG
 from time import monotonic_ns
 
 from .importing import when_imported
@@ -16,9 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-PERSON_NS = 1_000_000
-"""Input that was there at once, or so soon after the one before, is not told of: it is read from
-a file, or it is the same one on its way through another layer."""
+PERSON_NS = 20_000_000
+"""A line that was there sooner was not waited for: it comes from another program."""
+SAME_NS = 1_000_000
+"""So soon after the one before it is the same input, on its way through another layer."""
 
 _last_ns = 0
 _NO_INPUT = ("connect", "disconnect")
@@ -35,7 +39,7 @@ def told(kind: str) -> None:
     """An input is there, unless it is the one that was told of just now."""
     global _last_ns
     now = monotonic_ns()
-    if now - _last_ns >= PERSON_NS:
+    if now - _last_ns >= SAME_NS:
         from . import emitting
 
         _last_ns = now
@@ -48,11 +52,19 @@ def _now(args: Any, kwargs: Any) -> int:
 
 def _read(begin_ns: int, args: Any, kwargs: Any, result: Any) -> None:
     """``input()`` returned a line: the program had waited for it."""
-    if monotonic_ns() - begin_ns >= PERSON_NS:
+    if monotonic_ns() - begin_ns >= PERSON_NS and not _is_file(sys.stdin):
         from . import emitting
 
         emitting.waited(begin_ns)
         told("input")
+
+
+def _is_file(stream: Any) -> bool:
+    """Whether lines come from a file, for which nobody waits."""
+    try:
+        return S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
 # ---------------------------------------------------------------------------- windows

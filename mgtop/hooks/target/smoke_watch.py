@@ -12,7 +12,7 @@ import sys
 from _thread import get_ident
 from time import monotonic_ns
 
-from . import wrapping
+from . import natures
 from .importing import when_imported
 from .wrapping import wrap
 
@@ -62,7 +62,7 @@ def synchronise() -> None:
         if (
             cuda is not None
             and cuda.is_initialized()
-            and not wrapping.traces()
+            and not natures.traces()
             and not cuda.is_current_stream_capturing()
         ):
             cuda.synchronize()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import importing, wrapping
+from . import importing, natures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _know_tracing(module: Any) -> None:
     """Torch is there: wrappers step aside while it traces."""
     found = getattr(module, "is_dynamo_compiling", None) or getattr(module, "is_compiling", None)
     if found is not None:
-        wrapping.traces = found
+        natures.traces = found
 
 
 def _count_compilations(module: Any) -> None:

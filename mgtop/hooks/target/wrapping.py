@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import sys
 
+from . import natures
+from .natures import Calls
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,18 +26,6 @@ if TYPE_CHECKING:
 _COPIED = (
     "__module__", "__name__", "__qualname__", "__doc__", "__annotate__", "__type_params__",
 )  # fmt: skip
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR, _ITERABLE_COROUTINE = 0x20, 0x80, 0x200, 0x100
-
-
-def _never() -> bool:
-    return False
-
-
-traces: Callable[[], bool] = _never
-"""Whether torch's compiler is tracing the caller; torch's own function once torch is there.
-
-While it is, a wrapper is not there: it calls the function and nothing else, and leaves no trace
-in the compiled code."""
 
 
 class Unwrappable(Exception):
@@ -109,7 +100,8 @@ def wrap(
         known = _known(known.raw)
     made = Wrapped(owner, attribute, raw, inherited)
     made.callbacks = callbacks
-    made.put = _around(raw, isinstance(owner, type), _Calls(attribute, owner, callbacks), made)
+    calls = Calls(_path(owner, attribute), callbacks)
+    made.put = _around(raw, isinstance(owner, type), calls, made)
     try:
         setattr(owner, attribute, made.put)
     except (AttributeError, TypeError) as error:
@@ -140,7 +132,7 @@ def _path(owner: Any, attribute: str) -> str:
     return "%s.%s" % (name, attribute)
 
 
-def _around(raw: Any, in_class: bool, calls: _Calls, made: Wrapped) -> Any:
+def _around(raw: Any, in_class: bool, calls: Calls, made: Wrapped) -> Any:
     """A wrapper of the same kind as ``raw``."""
     if isinstance(raw, staticmethod):
         return staticmethod(_function(raw.__func__, calls, made))
@@ -179,102 +171,13 @@ def _is_function(called: Any) -> bool:
     return type(called).__name__ in ("partial", "partialmethod")
 
 
-class _Calls:
-    """The callbacks of one wrapping, guarded: an error of theirs is told once and ends there."""
-
-    __slots__ = ("_after", "_before", "_each", "_failed", "_finished", "_resumed", "path")
-
-    def __init__(self, attribute: str, owner: Any, callbacks: Tuple[Any, ...]) -> None:
-        self._before, self._after, self._failed, self._each, self._resumed, finished = callbacks
-        self._finished = finished or self._after
-        self.path = _path(owner, attribute)
-
-    @property
-    def looks_inside(self) -> bool:
-        """Whether what a generator yields is asked for."""
-        return self._each is not None
-
-    def before(self, args: Arguments, kwargs: Named) -> Any:
-        if self._before is not None:
-            try:
-                return self._before(args, kwargs)
-            except Exception as error:
-                self.trouble(error)
-        return None
-
-    def after(self, token: Any, args: Arguments, kwargs: Named, result: Any) -> None:
-        if self._after is not None:
-            try:
-                self._after(token, args, kwargs, result)
-            except Exception as error:
-                self.trouble(error)
-
-    def failed(self, token: Any, args: Arguments, kwargs: Named, error: BaseException) -> None:
-        if self._failed is not None:
-            try:
-                self._failed(token, args, kwargs, error)
-            except Exception as trouble:
-                self.trouble(trouble)
-
-    def each(self, token: Any, args: Arguments, kwargs: Named, item: Any) -> None:
-        if self._each is not None:
-            try:
-                self._each(token, args, kwargs, item)
-            except Exception as error:
-                self.trouble(error)
-
-    def resumed(self, token: Any, args: Arguments, kwargs: Named) -> None:
-        if self._resumed is not None:
-            try:
-                self._resumed(token, args, kwargs)
-            except Exception as error:
-                self.trouble(error)
-
-    def finished(self, token: Any, args: Arguments, kwargs: Named, result: Any) -> None:
-        if self._finished is not None:
-            try:
-                self._finished(token, args, kwargs, result)
-            except Exception as error:
-                self.trouble(error)
-
-    def trouble(self, error: Exception) -> None:
-        from .notices import notice
-
-        text = "The hook of %s failed: %s: %s" % (self.path, type(error).__name__, error)
-        notice("hooks", text[:500])
-
-
-def _function(function: Any, calls: _Calls, made: Wrapped) -> Any:
+def _function(function: Any, calls: Calls, made: Wrapped) -> Any:
     """A wrapper of the same nature as ``function``, under its name."""
-    flags = _flags(function)
-    if flags & _ASYNC_GENERATOR:
-        wrapper = _async_generator(function, calls)
-    elif flags & _COROUTINE:
-        wrapper = _coroutine(function, calls)
-    elif flags & _GENERATOR and not flags & _ITERABLE_COROUTINE:
-        wrapper = _generator(function, calls)
-    else:
-        wrapper = _plain(function, calls)
+    wrapper = natures.around(function, calls)
     _dress(wrapper, function)
     wrapper.__dict__["__mgtop__"] = made
     made.function = wrapper
     return wrapper
-
-
-def _flags(function: Any) -> int:
-    """The code flags of a function, of a bound method's, or of a partial's; else 0.
-
-    A function that only carries ``__wrapped__`` is what its own code is: it may return a
-    coroutine, but awaiting that is the caller's part.
-    """
-    for _ in range(8):
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            flags = int(getattr(code, "co_flags", 0))
-            marked = getattr(function, "_is_coroutine_mark", None)
-            return flags | (_COROUTINE if marked is not None and flags & _GENERATOR == 0 else 0)
-        function = getattr(function, "__func__", None) or getattr(function, "func", None)
-    return 0
 
 
 def _dress(wrapper: Any, function: Any) -> None:
@@ -308,124 +211,10 @@ def _dress(wrapper: Any, function: Any) -> None:
             pass
 
 
-def _plain(function: Any, calls: _Calls) -> Any:
-    before, after, failed = calls.before, calls.after, calls.failed
-    lazy = _LAZY if calls.looks_inside else {}
-
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if traces():
-            return function(*args, **kwargs)
-        token = before(args, kwargs)
-        try:
-            result = function(*args, **kwargs)
-        except BaseException as error:
-            failed(token, args, kwargs, error)
-            raise
-        if type(result) in lazy:
-            return lazy[type(result)](result, calls, token, args, kwargs)
-        after(token, args, kwargs, result)
-        return result
-
-    return wrapper
-
-
-def _coroutine(function: Any, calls: _Calls) -> Any:
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        token = calls.before(args, kwargs)
-        return await _awaited(function(*args, **kwargs), calls, token, args, kwargs)
-
-    return wrapper
-
-
-def _generator(function: Any, calls: _Calls) -> Any:
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if traces():
-            return (yield from function(*args, **kwargs))
-        token = calls.before(args, kwargs)
-        return (yield from _iterated(function(*args, **kwargs), calls, token, args, kwargs))
-
-    return wrapper
-
-
-def _async_generator(function: Any, calls: _Calls) -> Any:
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        token = calls.before(args, kwargs)
-        inner = function(*args, **kwargs)
-        send, value = inner.asend, None
-        try:
-            while True:
-                try:
-                    item = await send(value)
-                except StopAsyncIteration:
-                    calls.finished(token, args, kwargs, None)
-                    return
-                send = inner.asend
-                calls.each(token, args, kwargs, item)
-                try:
-                    value = yield item
-                except GeneratorExit:
-                    await inner.aclose()
-                    calls.finished(token, args, kwargs, None)
-                    raise
-                except BaseException as error:
-                    send, value = inner.athrow, error
-                calls.resumed(token, args, kwargs)
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            calls.failed(token, args, kwargs, error)
-            raise
-
-    return wrapper
-
-
-async def _awaited(inner: Any, calls: _Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
-    try:
-        result = await inner
-    except BaseException as error:
-        calls.failed(token, args, kwargs, error)
-        raise
-    calls.after(token, args, kwargs, result)
-    return result
-
-
-def _iterated(inner: Any, calls: _Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
-    send, value = inner.send, None
-    try:
-        while True:
-            try:
-                item = send(value)
-            except StopIteration as stop:
-                calls.finished(token, args, kwargs, stop.value)
-                return stop.value
-            send = inner.send
-            calls.each(token, args, kwargs, item)
-            try:
-                value = yield item
-            except GeneratorExit:
-                inner.close()
-                calls.finished(token, args, kwargs, None)
-                raise
-            except BaseException as error:
-                send, value = inner.throw, error
-            calls.resumed(token, args, kwargs)
-    except GeneratorExit:
-        raise
-    except BaseException as error:
-        calls.failed(token, args, kwargs, error)
-        raise
-
-
-_LAZY: Dict[type, Callable[..., Any]] = {
-    type((lambda: (yield))()): _iterated,
-}
-"""What to put around a generator or coroutine that a plain function handed out."""
-
-
 class _Binding:
     """Around a descriptor that is no function itself: what it binds is wrapped when looked up."""
 
-    def __init__(self, raw: Any, calls: _Calls, made: Wrapped) -> None:
+    def __init__(self, raw: Any, calls: Calls, made: Wrapped) -> None:
         self.__wrapped__ = raw
         self.__mgtop__ = made
         self._calls = calls
@@ -437,7 +226,7 @@ class _Binding:
         calls = self._calls
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if traces():
+            if natures.traces():
                 return bound(*args, **kwargs)
             seen = (instance, *args)
             token = calls.before(seen, kwargs)
@@ -454,13 +243,3 @@ class _Binding:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
-
-
-async def _example() -> None:
-    pass
-
-
-_coroutine_made = _example()
-_LAZY[type(_coroutine_made)] = _awaited
-_coroutine_made.close()
-del _coroutine_made

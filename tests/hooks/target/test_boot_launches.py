@@ -137,12 +137,15 @@ def test_switched_off_it_does_nothing(folder: Path) -> None:
 
 @pytest.mark.parametrize("python", PYTHONS.values(), ids=PYTHONS.keys())
 def test_a_line_typed_in_is_a_wait_and_an_action(python: str, folder: Path) -> None:
-    (folder / "asks.py").write_text("print(input('go? '))\nimport model\nmodel.generate()\n")
-    seen = launch(["sh", "-c", f"(sleep 0.3; echo left) | {python} asks.py"], folder)
+    (folder / "asks.py").write_text(
+        "open('asked', 'w').close()\nprint(input('go? '))\nimport model\nmodel.generate()\n"
+    )
+    types = "until [ -e asked ]; do sleep 0.01; done; sleep 0.1; echo left"
+    seen = launch(["sh", "-c", f"({types}) | {python} asks.py"], folder)
     assert seen.output == "go? left\n"
     (wait,) = [event for event in seen.events if isinstance(event, Wait)]
     (action,) = [event for event in seen.events if isinstance(event, Action)]
-    assert wait.duration_ns > 100_000_000
+    assert wait.duration_ns > 20_000_000
     assert action.kind == "input"
     assert action.t_ns >= wait.t_ns
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mgtop.hooks.target import wrapping
+from mgtop.hooks.target import natures
 from mgtop.hooks.target.wrapping import Unwrappable, wrap
 from mgtop.wire.records import Notice
 
@@ -353,7 +353,7 @@ def test_while_torch_traces_a_wrapper_is_not_there(monkeypatch: pytest.MonkeyPat
     thing, log = fresh(), Log()
     for name in ("plain", "each"):
         wrap(thing, name, **log.callbacks())
-    monkeypatch.setattr(wrapping, "traces", lambda: True)
+    monkeypatch.setattr(natures, "traces", lambda: True)
     assert thing().plain(1) == 6
     assert len(list(thing().each(2))) == 2
     assert log.lines == []
