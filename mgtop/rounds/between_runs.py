@@ -29,7 +29,14 @@ _FIGURES = {
     "frame_interval_ms.p50": "p50_frame_ms",
     "fps": "p50_frame_ms",
 }
-"""Figures of a comparison, and the figure of a round whose scatter they have."""
+"""Figures of a comparison, and the figure of a round whose scatter they have, as a ratio."""
+
+_ADDED = {
+    "tails.per_1000": ("late_share", 1000.0),
+    "tails.lost_ms_per_s": ("lost_share", 1000.0),
+    "playout.stall_ms_per_s": ("stall_ms_per_s", 1.0),
+}
+"""Likewise where figures can be 0, so that only differences say anything; with the factor."""
 
 
 class Scatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,11 +44,13 @@ class Scatter(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         deviations: by figure of a round.
+        differences: likewise, not relative: of figures that can be 0.
         freedom: how many of them are independent.
         repeats: runs that they are of.
     """
 
     deviations: dict[str, list[float]]
+    differences: dict[str, list[float]]
     freedom: int
     repeats: int
 
@@ -54,14 +63,24 @@ class Scatter(msgspec.Struct, frozen=True, kw_only=True):
 
     def spread(self, name: str, draws: Sequence[float], rng: Random) -> list[float]:
         """Draws of a figure, as they would be of other runs of the same settings."""
-        found = self.deviations.get(_FIGURES.get(name, ""))
-        if not found:
-            return list(draws)
-        return [draw * math.exp(rng.choice(found)) for draw in draws]
+        if found := self.deviations.get(_FIGURES.get(name, "")):
+            return [draw * math.exp(rng.choice(found)) for draw in draws]
+        key, factor = _added(name)
+        if found := self.differences.get(key):
+            return [draw + factor * rng.choice(found) for draw in draws]
+        return list(draws)
 
     def knows(self, name: str) -> bool:
         """Whether it says anything of a figure."""
-        return bool(self.deviations.get(_FIGURES.get(name, "")))
+        figure = _FIGURES.get(name, "")
+        return bool(self.deviations.get(figure) or self.differences.get(_added(name)[0]))
+
+
+def _added(name: str) -> tuple[str, float]:
+    """Late frames of one cause scatter no more than all late frames do."""
+    if name.startswith("causes."):
+        return _ADDED["tails.per_1000"]
+    return _ADDED.get(name, ("", 1.0))
 
 
 def scatter_of(
@@ -82,24 +101,40 @@ def scatter_of(
         if state is None:
             continue
         rows = [found.row for found in state.rounds if found.row is not None]
-        for group in groups_of([row for row in rows if row.has_figures]):
-            keys = set(_FIGURES.values())
-            groups.append([{key: getattr(row, key) for key in keys} for row in group])
-    groups += [
-        [{key: values[n].get(name) for name, key in _FIGURES.items()} for n in numbers]
-        for numbers in alike
-    ]
+        groups += [
+            [{key: getattr(row, key) for key in _KEYS} for row in group]
+            for group in groups_of([row for row in rows if row.has_figures])
+        ]
+    groups += [[_as_row(values[n]) for n in numbers] for numbers in alike]
     groups = [group for group in groups if len(group) > 1]
     freedom = sum(len(group) - 1 for group in groups)
     if freedom < FEWEST_FREEDOM:
         return None
-    deviations = {
-        key: [value for group in groups for value in _deviations([one.get(key) for one in group])]
-        for key in set(_FIGURES.values())
-    }
+    columns = {key: [[one.get(key) for one in group] for group in groups] for key in _KEYS}
     return Scatter(
-        deviations=deviations, freedom=freedom, repeats=sum(len(group) for group in groups)
+        deviations={
+            key: [value for column in columns[key] for value in _deviations(column)]
+            for key in set(_FIGURES.values())
+        },
+        differences={
+            key: [value for column in columns[key] for value in _differences(column)]
+            for key, _ in _ADDED.values()
+        },
+        freedom=freedom,
+        repeats=sum(len(group) for group in groups),
     )
+
+
+_KEYS = {*_FIGURES.values(), *(key for key, _ in _ADDED.values())}
+
+
+def _as_row(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Figures of a session under the names that they have in a round."""
+    found = {key: values.get(name) for name, key in _FIGURES.items()}
+    for name, (key, factor) in _ADDED.items():
+        value = values.get(name)
+        found[key] = None if value is None else value / factor
+    return found
 
 
 def _deviations(values: Sequence[float | None]) -> list[float]:
@@ -109,3 +144,12 @@ def _deviations(values: Sequence[float | None]) -> list[float]:
     middle = median(known)
     scale = math.sqrt(len(known) / (len(known) - 1))
     return [scale * math.log(value / middle) for value in known]
+
+
+def _differences(values: Sequence[float | None]) -> list[float]:
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return []
+    middle = median(known)
+    scale = math.sqrt(len(known) / (len(known) - 1))
+    return [scale * (value - middle) for value in known]

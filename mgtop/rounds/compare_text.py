@@ -37,7 +37,7 @@ def _between(comparison: Comparison) -> str:
     return (
         f"CHANGED: the 95 % interval leaves out 0. {known.repeats} repeats are known, whose P50 "
         f"differ by {significant(known.p50_percent)} % (standard deviation): that is in the "
-        "intervals of first frame, intervals and fps"
+        "intervals of change, memory apart"
     )
 
 

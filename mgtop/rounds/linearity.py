@@ -34,6 +34,10 @@ EQUAL_SHARE = 0.25
 """Slopes are about equal where their difference is below this share of the slope over all."""
 RESAMPLES = 1_000
 FEWEST_REPEATS = 2
+MOST_APART = 0.25
+ENOUGH_REPEATS = 6
+"""Repeats of one value that lie further apart than this share of their middle one do not scatter
+around it: something comes and goes. So few of them as below that number decide nothing then."""
 FEWEST_TIERS = 3
 
 
@@ -87,6 +91,13 @@ def decide(tiers: Sequence[Tier], seed: int = SEED) -> Linearity:
             slopes=slopes,
             because="a value has one repeat only, so nothing is known about how much they scatter",
         )
+    apart, fewest = max(map(_apart, tiers)), min(len(tier.times_ms) for tier in tiers)
+    if apart > MOST_APART and fewest < ENOUGH_REPEATS:
+        return Linearity(
+            slopes=slopes,
+            because=f"repeats of one value lie {_share(apart)} apart, so {fewest} of them decide "
+            "nothing: quiet the machine, or repeat more",
+        )
     draws, freedom = _draws(tiers, middles, seed)
     drawn = [_slopes(sizes, draw) for draw in draws]
     bounds = [
@@ -101,6 +112,10 @@ def decide(tiers: Sequence[Tier], seed: int = SEED) -> Linearity:
         because = "it is not flat; two values cannot tell more, a third one would"
         return msgspec.structs.replace(known, because=because)
     return _judge_slopes(known, sizes, middles, draws, freedom)
+
+
+def _apart(tier: Tier) -> float:
+    return (max(tier.times_ms) - min(tier.times_ms)) / median(tier.times_ms)
 
 
 def _draws(

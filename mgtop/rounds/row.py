@@ -32,7 +32,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         status: ``done``; ``failed`` (no figures), ``skipped``.
         counted: intervals that the figures rest on.
         block: frames of an emit.
-        late_share: late frames among them.
+        late_share: late frames among them; ``lost_share``: the time that they lost, of all time.
+        stall_ms_per_s: time for which the viewer's picture stood still.
         target_fps: rate at which the frames are to be played.
         retries: times the allocator gave its cache back and asked again.
         memory_share: peak as a share of the GPU's memory.
@@ -62,6 +63,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     counted: int = 0
     block: int | None = None
     late_share: float | None = None
+    lost_share: float | None = None
+    stall_ms_per_s: float | None = None
     target_fps: float | None = None
     retries: int | None = None
     memory_share: float | None = None
@@ -143,6 +146,8 @@ def row_of(
         counted=counted,
         block=block,
         late_share=summary.tails.count / counted if counted else None,
+        lost_share=summary.tails.share_of_time if counted else None,
+        stall_ms_per_s=summary.playout.stall_ms_per_s,
         target_fps=summary.playout.target_fps,
         retries=memory.retries,
         memory_share=share,

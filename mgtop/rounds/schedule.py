@@ -32,12 +32,15 @@ def schedule(variables: Sequence[Variable], repeats: int) -> list[Step]:
     """Every setting once, then every setting again, and so on.
 
     The first pass goes from small to large, so that what cannot load is known before larger
-    settings are tried; every other pass goes back. A machine that slowly gets warmer or busier
-    then weighs on all settings alike, instead of looking like an effect of what varies.
+    settings are tried; each pass after it begins one setting further on. So every setting stands
+    early, late and in between: a machine that slowly gets warmer or busier weighs on all of them
+    alike, instead of looking like an effect of what varies; and no setting is repeated at once,
+    under the same passing load.
     """
     settings = settings_of(variables)
     steps: list[Step] = []
     for repeat in range(1, repeats + 1):
-        turn = settings if repeat % 2 else settings[::-1]
+        first = (repeat - 1) % len(settings)
+        turn = [*settings[first:], *settings[:first]]
         steps += [Step(setting=setting, repeat=repeat) for setting in turn]
     return steps

@@ -83,3 +83,21 @@ def test_deviations_are_those_of_the_repeats(tmp_path: Path) -> None:
     assert not found.knows("memory.peak.mib")
     assert scatter_of([folder], [{}], []) is not None
     assert scatter_of([tmp_path / "elsewhere"], [{}], []) is None
+
+
+def test_late_frames_scatter_between_runs_too(tmp_path: Path) -> None:
+    """One in twenty late in one run, none in the next, of the same settings."""
+    calm, late = [20.0] * 100, [90.0 if n % 20 == 19 else 20.0 for n in range(100)]
+    sessions = [session(tmp_path / f"r{n}", [late if n % 2 else calm], steps=4) for n in range(5)]
+    rows = [
+        row({"steps": 4}, repeat=n + 1, late_share=0.05 * (n % 2), lost_share=0.15 * (n % 2))
+        for n in range(5)
+    ]
+    state = state_of(rows, status="finished")
+    for found, path in zip(state.rounds, sessions, strict=True):
+        found.session = str(path)
+    assert compare(sessions[:2]).metrics["tails.per_1000"].changed[1] is True
+    write_state(tmp_path, state)
+    found_with = compare(sessions[:2]).metrics
+    for name in ("tails.per_1000", "tails.lost_ms_per_s", "causes.unexplained.per_1000"):
+        assert found_with[name].changed[1] is False, name

@@ -115,3 +115,19 @@ def test_one_round_that_went_astray_does_not_decide() -> None:
     given = tiers(SHAPES["linear"], 3, 0.005)
     spoiled = [given[0], Tier(8, [*given[1].times_ms[:2], 3 * given[1].times_ms[2]]), given[2]]
     assert decide(spoiled).kind in ("linear", "undecided")
+
+
+def test_a_load_that_comes_and_goes_decides_nothing() -> None:
+    """Rounds that take as long again beside another program: three repeats cannot tell."""
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        found = decide(
+            [Tier(x, [(1 + 0.2 * x) * rng.choice([1.0, 2.0]) for _ in range(3)])
+             for x in (4, 8, 16)]
+        )  # fmt: skip
+        wrong += found.kind not in ("linear", "undecided")
+    assert wrong <= 0.05 * 60
+    apart = decide([Tier(4, [10.0, 10, 10]), Tier(8, [20.0, 20, 40]), Tier(16, [80.0, 80, 80])])
+    assert apart.kind == "undecided"
+    assert "repeats of one value lie 100 % apart" in apart.because

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -147,11 +148,14 @@ def test_a_matrix_has_every_pair() -> None:
     ]  # fmt: skip
 
 
-def test_passes_go_forth_and_back_so_that_drift_weighs_on_all_alike() -> None:
-    steps = schedule([Variable(name="a", values=[4, 8, 16])], 4)
-    order = [(step.setting["a"], step.repeat) for step in steps]
-    assert order[:6] == [(4, 1), (8, 1), (16, 1), (16, 2), (8, 2), (4, 2)]
-    places: dict[int, list[int]] = {}
-    for n, (value, _) in enumerate(order):
-        places.setdefault(value, []).append(n)
-    assert len({sum(found) for found in places.values()}) == 1
+def test_every_setting_stands_early_late_and_in_between() -> None:
+    steps = schedule([Variable(name="a", values=[4, 8, 16])], 3)
+    order = [step.setting["a"] for step in steps]
+    assert order == [4, 8, 16, 8, 16, 4, 16, 4, 8]
+    assert [step.repeat for step in steps] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    places: dict[int, int] = {}
+    for n, value in enumerate(order):
+        places[value] = places.get(value, 0) + n
+    assert len(set(places.values())) == 1  # so that drift weighs on all alike
+    assert all(one != other for one, other in itertools.pairwise(order))
+    assert [s.setting for s in schedule([Variable(name="a", values=[4])], 2)] == [{"a": 4}] * 2
