@@ -1,4 +1,4 @@
-"""``mgtop report``: what a session shows, as text or JSON."""
+"""``mgtop report``: what a session shows, as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ Examples:
   mgtop report stormlight
   mgtop report stormlight --json | jq .interval_ms.p95
   mgtop report stormlight --gate 'interval_ms.p95 < 80' --gate 'tails.count == 0'
+  mgtop report stormlight --markdown > report.md
   mgtop report stormlight --memory-csv >> memory.csv
   mgtop report stormlight --segments"""
 
@@ -37,6 +38,7 @@ Examples:
     multiple=True,
     help="Condition, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
 )
+@click.option("--markdown", is_flag=True, help="Markdown of at most 60 kB, for a bug report.")
 @click.option("--memory-csv", is_flag=True, help="Memory by stage as CSV, nothing else.")
 @click.option(
     "--segments",
@@ -44,7 +46,12 @@ Examples:
     help="Ask the running program for a map of its GPU allocator's segments, and say what it says.",
 )
 def command(
-    session: Path, as_json: bool, gates: tuple[str, ...], memory_csv: bool, segments: bool
+    session: Path,
+    as_json: bool,
+    gates: tuple[str, ...],
+    markdown: bool,
+    memory_csv: bool,
+    segments: bool,
 ) -> int:
     """Say what a session shows: verdict, figures, tails and causes.
 
@@ -54,8 +61,8 @@ def command(
     from mgtop.report.gates import GateError, evaluate_all, parse_gate
     from mgtop.report.load import summarise
 
-    if as_json + memory_csv + segments > 1:
-        raise UserError("Give one of --json, --memory-csv and --segments.", USAGE)
+    if as_json + markdown + memory_csv + segments > 1:
+        raise UserError("Give one of --json, --markdown, --memory-csv and --segments.", USAGE)
     if segments:
         return _print_segments(session)
     try:
@@ -68,6 +75,11 @@ def command(
 
         summary = summarise(session)
         click.echo(json.render(summary), nl=False)
+    elif markdown:
+        from mgtop.report import markdown as page
+
+        summary = summarise(session)
+        click.echo(page.render(summary), nl=False)
     elif memory_csv:
         from mgtop.report import memory_csv as csv
 
