@@ -24,6 +24,8 @@ from witness import Witness
 HEADS, WIDTH, LAYERS, DIM = 2, 24, 1, 4
 LATENTS, BLOCK = 9, 3
 THINKS_S = 0.2
+OWN = ("weights", "tiny", "tiny.yaml", "outputs")
+PICTURE = "demo_images/universal/0000.png"
 ACTIONS = {
     "blocks": [0], "enable_keyboard": True, "enable_mouse": True, "heads_num": HEADS,
     "hidden_size": 16, "img_hidden_size": HEADS * WIDTH, "keyboard_dim_in": 4, "mouse_dim_in": 2,
@@ -72,33 +74,40 @@ def prepare(work: Path) -> None:
     (work / "tiny.yaml").write_text(settings, encoding="utf-8")
 
 
+def small_caches(pipeline: type) -> None:
+    """A pipeline's caches, in the tiny model's widths."""
+    names = ["_initialize_kv_cache", "_initialize_kv_cache_mouse_and_keyboard"]
+    wan_parts.shrink_caches(pipeline, HEADS, WIDTH, LAYERS, [*names, "_initialize_crossattn_cache"])
+
+
+def blocks(witness: Witness) -> None:
+    """What comes out of the decoder is a block."""
+    witness.emit(
+        "demo_utils/vae_block3.py",
+        "VAEDecoderWrapper.forward",
+        lambda result, frame: int(result[0].shape[1]),
+    )
+
+
 def main() -> None:
     """Three blocks of three latents, one request."""
     given = workplace.arguments()
     stand_in.install()
     torch.set_num_threads(1)
     wan_parts.flash_attn_of_torch()
-    workplace.enter(given.repo, given.work, own=("weights", "tiny", "tiny.yaml", "outputs"))
+    workplace.enter(given.repo, given.work, own=OWN)
     prepare(Path())
     stand_in.one_precision()
     import pipeline
 
-    wan_parts.shrink_caches(
-        pipeline.CausalInferenceStreamingPipeline, HEADS, WIDTH, LAYERS,
-        ["_initialize_kv_cache", "_initialize_kv_cache_mouse_and_keyboard",
-         "_initialize_crossattn_cache"],
-    )  # fmt: skip
-    lines = ["demo_images/universal/0000.png"]
+    small_caches(pipeline.CausalInferenceStreamingPipeline)
+    lines = [PICTURE]
     for _ in range(LATENTS // BLOCK):
         lines += ["u", "w", ""]
     sys.stdin = answers = Answers([*lines, "n"], THINKS_S)
     witness = Witness()
     witness.request("pipeline/causal_inference.py", "CausalInferenceStreamingPipeline.inference")
-    witness.emit(
-        "demo_utils/vae_block3.py",
-        "VAEDecoderWrapper.forward",
-        lambda result, frame: int(result[0].shape[1]),
-    )
+    blocks(witness)
     witness.start()
     words = ["--config_path", "tiny.yaml", "--pretrained_model_path", "weights"]
     words += ["--max_num_output_frames", str(LATENTS), "--output_folder", "outputs"]
