@@ -86,15 +86,15 @@ def command(
         )
     process, fifo = _target(target)
     existing = recording_of(process.pid) if fifo is None else None
+    _check_log(log)
+    settings, path = _configuration(process, config)
+    if inject and fifo is None:
+        _inject(process, settings, path)  # who records it already finds the probe by himself
     if existing is not None and headless:
         with _interruptible() as interrupted:
             return _open_existing(existing, process.pid, interrupted, seconds)
     if existing is not None:
         return _open_existing(existing, process.pid)
-    _check_log(log)
-    settings, path = _configuration(process, config)
-    if inject and fifo is None:
-        _inject(process, settings, path)
     advise = fifo is None and not inject  # what was put in sees all that run would see
     plan, kept = _plan(process, settings, path, log, seconds, fifo, advise=advise)
     return _record(plan, kept, process, headless=headless, out=out)

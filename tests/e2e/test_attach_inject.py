@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from mgtop.record.attach.process import look
+from mgtop.record.status import read_status
 from tests.e2e.attaching import Mgtop, last_line
+from tests.record.attach.programs import until
 from tests.record.inject.targets import EVERY, target
 
 pytestmark = [
@@ -114,6 +116,26 @@ def test_frames_that_leave_through_a_library_which_is_imported_already(
     report = mgtop.report(last_line(done.stdout))
     assert report["target"]["route"] == "sinks"
     assert report["requests"][0]["frames"] > 30
+
+
+def test_into_a_program_that_is_being_recorded_already(mgtop: Mgtop, tmp_path: Path) -> None:
+    (tmp_path / "pipeline.py").write_text(MODULE)
+    config = tmp_path / "run.yaml"
+    config.write_text(HOOKS)
+    mgtop.runtime.mkdir(mode=0o700)
+    with target(PROGRAM, tmp_path, env={"MGTOP_RUNTIME": str(mgtop.runtime)}) as running:
+        watching = mgtop.start("attach", running.pid, "--headless", "--seconds", 6)
+        until(lambda: [s for s in map(read_status, mgtop.sessions()) if s is not None])
+        options = ("--inject", "--config", config, "--headless", "--seconds", 0.1)
+        done = mgtop.run("attach", running.pid, *options)
+        assert done.returncode == 0, done.stderr
+        assert "is being recorded already" in done.stderr
+        stdout, stderr = watching.communicate(timeout=30)
+    assert "there is no probe in it" in stderr
+    report = mgtop.report(last_line(stdout))
+    assert report["target"]["route"] == "hooks"
+    assert report["target"]["advice"] is None
+    assert report["requests"][0]["frames"] > 40
 
 
 def test_hooks_that_cannot_be_are_refused_before_anything_is_touched(
