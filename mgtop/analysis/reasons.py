@@ -93,6 +93,14 @@ def playout(summary: Summary) -> list[str]:
     return [f"A buffer of {ms(playout.smooth_buffer_ms)} would have played without a stop."]
 
 
+def failed(summary: Summary) -> str | None:
+    """How the program ended badly; None: it has not ended, or ended well."""
+    target = summary.target
+    if target.exit_signal is not None:
+        return f"was ended by signal {target.exit_signal}"
+    return f"ended with exit code {target.exit_code}" if target.exit_code else None
+
+
 def landed(summary: Summary) -> str | None:
     """Why frames that came have no rhythm: by how they left their outputs; None: another reason."""
     for kind in ("undecided", "batch"):

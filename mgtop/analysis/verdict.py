@@ -126,6 +126,14 @@ class _Judge:
                 because=reasons.memory(self.summary),
                 next=["Run it so; or attach with --inject; or put probe.frame() into it."],
             )
+        failed = reasons.failed(self.summary)
+        if not frames and failed is not None:
+            return Verdict(
+                code="undecided",
+                text=f"The program {failed} before its first frame.",
+                because=reasons.memory(self.summary),
+                next=["Read the end of what it printed: stdout.log in the session's folder."],
+            )
         said = [notice.text for notice in self.summary.notices if notice.source != "sinks"]
         if not frames and said:
             return Verdict(

@@ -26,6 +26,7 @@ from mgtop.analysis.summary import (
     StageMemory,
     Summary,
     Tails,
+    TargetInfo,
     Verdict,
 )
 from mgtop.analysis.verdict import decide
@@ -413,3 +414,17 @@ def test_whatever_is_known_there_is_one_plain_sentence(summary: Summary) -> None
     assert not any("None" in line for line in [*found.because, *found.next])
     msgspec.json.encode(found)
     assert found == decide(summary, AnalysisSettings())
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (TargetInfo(exit_code=1), "The program ended with exit code 1 before its first frame."),
+        (TargetInfo(exit_signal=9), "The program was ended by signal 9 before its first frame."),
+    ],
+)
+def test_a_program_that_failed_before_its_first_frame(target: TargetInfo, says: str) -> None:
+    found = judge(Summary(target=target))
+    assert found.code == "undecided"
+    assert found.text == says
+    assert "stdout.log" in found.next[0]
