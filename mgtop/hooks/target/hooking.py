@@ -79,7 +79,7 @@ class _Install:
             notice("hooks", "frames.hooks: %s: %s" % (hook.target, error))
             return
         if self._late and made.function is not None and not isinstance(owner, type):
-            _rebind(found, made.function, module)
+            rebind(found, made.function, module)
 
 
 def _home_of(name: str, module: ModuleType) -> str:
@@ -210,7 +210,7 @@ class _OfCompiled:
             self._once.failed(token, self._real(args), kwargs, error)
 
 
-def _rebind(before: Any, wrapper: Any, home: ModuleType) -> None:
+def rebind(before: Any, wrapper: Any, home: ModuleType) -> None:
     """Give the wrapper to the modules that have the function by ``from … import``."""
     for module in list(sys.modules.values()):
         if module is home or getattr(module, "__dict__", None) is None:

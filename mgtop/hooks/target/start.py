@@ -50,7 +50,7 @@ def start(settings: Optional[str] = None, late: bool = False) -> None:
     if source in ("auto", "sinks"):
         from . import sinks
 
-        sinks.watch()
+        sinks.watch(late)
         if source == "sinks":
             from .sinks import counting
 

@@ -129,6 +129,31 @@ def test_a_package_of_the_same_name_stays_the_programs(tmp_path: Path, runtime: 
         assert running.stdout.readline() == "1\n"
 
 
+def test_functions_of_a_library_that_the_program_has_by_name_are_seen(
+    tmp_path: Path, runtime: Path
+) -> None:
+    """A package laid out as diffusers has it; what counts is whose function is called."""
+    package = tmp_path / "diffusers" / "utils"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("")
+    (package / "export_utils.py").write_text(
+        "def export_to_video(frames, path=None, fps=10):\n    return path\n"
+    )
+    code = (
+        f"import sys, time; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from diffusers.utils.export_utils import export_to_video\nprint('ready')\n"
+        "while 'mgtop.probe' not in sys.modules: time.sleep(0.001)\n"
+        "time.sleep(0.1)\nprint(export_to_video([1, 2, 3], 'x.mp4'))\ntime.sleep(60)"
+    )
+    with target(code, env={"MGTOP_RUNTIME": str(runtime)}) as running:
+        assert inject(find(running.pid), runtime).answered
+        assert running.stdout is not None
+        assert running.stdout.readline() == "x.mp4\n"
+        events = events_in(runtime / f"{running.pid}.fifo")
+    assert sum(event.count for event in events if isinstance(event, FrameEmit)) == 3
+
+
 def test_what_goes_wrong_inside_stays_inside(runtime: Path) -> None:
     code = (
         "import sys, time, builtins\n"

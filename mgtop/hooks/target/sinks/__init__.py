@@ -43,23 +43,34 @@ FILES = (
 """Module of the library, file of this package, function in it that takes the module."""
 
 
-def watch() -> None:
-    """Wait for the libraries. Modules that are there already are seen to at once."""
+def watch(late: bool = False) -> None:
+    """Wait for the libraries. Modules that are there already are seen to at once.
+
+    ``late``: the program runs already, so it may have functions of theirs by name.
+    """
     for library, file, function in FILES:
-        when_imported(library, _Install(file, function))
+        when_imported(library, _Install(file, function, late))
 
 
 class _Install:
     """Loads a library's file, and lets it see to the library."""
 
-    __slots__ = ("_file", "_function")
+    __slots__ = ("_file", "_function", "_late")
 
-    def __init__(self, file: str, function: str) -> None:
+    def __init__(self, file: str, function: str, late: bool) -> None:
         self._file = file
         self._function = function
+        self._late = late
 
     def __call__(self, module: ModuleType) -> None:
         # The boot loads this package under a name of its own.
         name = "%s.%s" % (__name__, self._file)
         file = sys.modules.get(name) or import_module(name)
+        before = dict(vars(module)) if self._late else {}
         getattr(file, self._function)(module)
+        for name, value in before.items():
+            now = vars(module).get(name)
+            if now is not value:
+                from ..hooking import rebind
+
+                rebind(value, now, module)
