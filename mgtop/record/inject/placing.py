@@ -20,8 +20,8 @@ import mgtop
 from mgtop.record.attach.process import Process
 from mgtop.record.inject.errors import CannotInject
 
-PARTS = ("probe", "hooks/boot", "hooks/target", "hooks/target/sinks")
-"""Folders of the package that a program with mgtop in it needs; files of Python in each."""
+PARTS = ("probe", "hooks/boot", "hooks/target")
+"""Folders of the package that a program with mgtop in it needs."""
 
 
 def code_for(process: Process) -> str:
@@ -51,8 +51,8 @@ def package_folder() -> Path:
 
 
 def files(package: Path) -> list[Path]:
-    """All files of :data:`PARTS`."""
-    return [file for part in PARTS for file in sorted((package / part).glob("*.py"))]
+    """All files of Python in :data:`PARTS`."""
+    return [file for part in PARTS for file in sorted((package / part).rglob("*.py"))]
 
 
 @contextmanager

@@ -340,10 +340,11 @@ def test_a_user_who_may_not_read_our_folder_gets_a_copy(
 ) -> None:
     secret = tmp_path / "secret"
     secret.mkdir(mode=0o700)
-    for part in placing.PARTS:
-        (secret / part).mkdir(parents=True)
-        for file in (placing.package_folder() / part).glob("*.py"):
-            (secret / part / file.name).write_bytes(file.read_bytes())
+    package = placing.package_folder()
+    for file in placing.files(package):
+        copy = secret / file.relative_to(package)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
     monkeypatch.setattr(placing, "package_folder", lambda: secret)
     code = (
         "import sys, time\nprint('ready')\n"
