@@ -34,6 +34,21 @@ class Witness:
         """Its return (or call) is an emit of as many frames as ``count(result, frame)`` says."""
         self._watched.append((file, name, on, "emit", count))
 
+    def sent(self, file: str, name: str, number: Count) -> None:
+        """Its return is a picture of block ``number(result, frame)``; below 0 it is none."""
+        self._watched.append((file, name, "return", "sent", number))
+
+    def blocks_of_sent(self) -> None:
+        """Make an emit of each block's pictures, at the time of its first."""
+        pictures = [event for event in self.events if event["what"] == "sent"]
+        self.events = [event for event in self.events if event["what"] != "sent"]
+        blocks: dict[int, dict[str, Any]] = {}
+        for picture in sorted(pictures, key=lambda event: event["t_ns"]):
+            number = picture["count"] - 1
+            block = blocks.setdefault(number, {"what": "emit", "t_ns": picture["t_ns"], "count": 0})
+            block["count"] += 1
+        self.events += blocks.values()
+
     def note(self, what: str, **more: Any) -> None:
         """Something that the driver itself knows of, now."""
         self.events.append({"what": what, "t_ns": time.monotonic_ns(), **more})
@@ -68,13 +83,13 @@ class Witness:
             watched = self._codes[code] = self._find(code)
         if watched is None or watched[0] != event:
             return
-        if event == "return" and result is None:
+        if event == "return" and result is None and watched[1] != "sent":
             return  # it raised
         t_ns = time.monotonic_ns()
         _, what, count = watched
         seen: dict[str, Any] = {"what": what, "t_ns": t_ns}
         if count is not None:
-            seen["count"] = count(result, frame)
+            seen["count"] = count(result, frame) + (what == "sent")
             if seen["count"] < 1:
                 return
         self.events.append(seen)
