@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", choices=["growth", "sessions", "both"], default="both")
     parser.add_argument("--seeds", type=int, default=24)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, choices=range(2, 21), metavar="N")
     given = parser.parse_args()
     begin = time.monotonic()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")

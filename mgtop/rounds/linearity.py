@@ -54,7 +54,7 @@ class Linearity(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         kind: the decision.
         slopes: milliseconds per unit from each tier to the next.
-        low, high: 95 % interval of each slope; empty where repeats are too few for one.
+        low, high: 95 % interval of each slope; None where repeats are too few for one.
         difference: upper slope less lower slope, as a share of the slope over all;
             ``difference_low``, ``difference_high``: its interval.
         because: the decision in a sentence.
@@ -63,8 +63,8 @@ class Linearity(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind = "undecided"
     slopes: list[float] = []
-    low: list[float] = []
-    high: list[float] = []
+    low: list[float | None] = []
+    high: list[float | None] = []
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None
@@ -87,16 +87,12 @@ def decide(tiers: Sequence[Tier], seed: int = SEED) -> Linearity:
     sizes = [tier.size for tier in tiers]
     slopes = _slopes(sizes, middles)
     if min(len(tier.times_ms) for tier in tiers) < FEWEST_REPEATS:
+        unknown: list[float | None] = [None] * len(slopes)
         return Linearity(
             slopes=slopes,
+            low=unknown,
+            high=unknown,
             because="a value has one repeat only, so nothing is known about how much they scatter",
-        )
-    apart, fewest = max(map(_apart, tiers)), min(len(tier.times_ms) for tier in tiers)
-    if apart > MOST_APART and fewest < ENOUGH_REPEATS:
-        return Linearity(
-            slopes=slopes,
-            because=f"repeats of one value lie {_share(apart)} apart, so {fewest} of them decide "
-            "nothing: quiet the machine, or repeat more",
         )
     draws, freedom = _draws(tiers, middles, seed)
     drawn = [_slopes(sizes, draw) for draw in draws]
@@ -105,6 +101,13 @@ def decide(tiers: Sequence[Tier], seed: int = SEED) -> Linearity:
         for n in range(len(slopes))
     ]
     known = Linearity(slopes=slopes, low=[low for low, _ in bounds], high=[hi for _, hi in bounds])
+    apart, fewest = max(map(_apart, tiers)), min(len(tier.times_ms) for tier in tiers)
+    if apart > MOST_APART and fewest < ENOUGH_REPEATS:
+        because = (
+            f"repeats of one value lie {_share(apart)} apart, so {fewest} of them decide nothing: "
+            "quiet the machine, or repeat more"
+        )
+        return msgspec.structs.replace(known, because=because)
     flat = _judge_flat(middles, draws, freedom)
     if flat is not None:
         return msgspec.structs.replace(known, kind=flat[0], because=flat[1])

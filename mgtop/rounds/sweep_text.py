@@ -120,10 +120,10 @@ def _linearity(page: Page, result: Result) -> None:
 
 
 def _slopes(line: Linearity) -> str:
-    if not line.low:
-        return ", ".join(significant(slope) for slope in line.slopes)
     return ", ".join(
-        f"{significant(slope)} ({significant(low)} to {significant(high)})"
+        significant(slope)
+        if low is None
+        else f"{significant(slope)} ({significant(low)} to {significant(high)})"
         for slope, low, high in zip(line.slopes, line.low, line.high, strict=True)
     )
 

@@ -55,6 +55,8 @@ def test_the_intervals_lie_around_the_slopes() -> None:
     assert found.difference_low is not None
     assert found.difference_high is not None
     for low, slope, high in zip(found.low, found.slopes, found.high, strict=True):
+        assert low is not None
+        assert high is not None
         assert low <= slope <= high
     assert found.difference_low <= found.difference <= found.difference_high
 
@@ -80,6 +82,7 @@ def test_one_repeat_each_says_nothing() -> None:
     found = decide([Tier(4, [10.0]), Tier(8, [20.0]), Tier(16, [40.0])])
     assert found.kind == "undecided"
     assert found.slopes == [2.5, 2.5]
+    assert found.low == found.high == [None, None]
     assert "one repeat only" in found.because
 
 
@@ -130,4 +133,5 @@ def test_a_load_that_comes_and_goes_decides_nothing() -> None:
     assert wrong <= 0.05 * 60
     apart = decide([Tier(4, [10.0, 10, 10]), Tier(8, [20.0, 20, 40]), Tier(16, [80.0, 80, 80])])
     assert apart.kind == "undecided"
+    assert len(apart.low) == len(apart.slopes) == 2
     assert "repeats of one value lie 100 % apart" in apart.because
