@@ -70,11 +70,11 @@ def left(place: Workplace) -> tuple[Path, State] | None:
 def test_leaving_lets_the_rounds_go_on_and_the_same_command_shows_them_again(
     workplace: Workplace,
 ) -> None:
-    workplace.config(params={"frames": 400})  # eight tenths of a second a round
-    words = ("sweep", "tiny.yaml", "--vary", "steps=4", "--repeats", "4")
+    workplace.config(params={"frames": 350})  # seven tenths of a second a round
+    words = ("sweep", "tiny.yaml", "--vary", "steps=4", "--repeats", "3")
     first = Terminal(workplace, *words)
     workplace.started.append(first.process)
-    until(lambda: first.shows("of 4 rounds"))
+    until(lambda: first.shows("of 3 rounds"))
     first.press("q")
     until(lambda: first.shows("Leave this screen"))
     first.press("l")
@@ -90,10 +90,10 @@ def test_leaving_lets_the_rounds_go_on_and_the_same_command_shows_them_again(
         now = left(workplace)
         return now is not None and now[1].status == "finished" and runner_pid(now[0]) is None
 
-    until(lambda: second.shows("of 4 rounds"))
+    until(lambda: second.shows("of 3 rounds"))
     until(is_finished, 40)
     until(lambda: second.shows("FINISHED"))
     second.press("q")
     assert second.process.wait(20) == 0
     until(lambda: b"CHOICE" in second.output)
-    assert len(workplace.sessions()) == 4
+    assert len(workplace.sessions()) == 3
