@@ -94,7 +94,8 @@ class TestHealthy:
         answer = machine.examine()
         found = costs(answer)
         assert {name for name, one in found.items() if one.state == "ok"} == {
-            "memory", "utilisation", "ring", "state", "throttle", "ecc", "processes", "graphics",
+            "memory", "utilisation", "ring", "state", "throttle", "ecc", "processes",
+            "process_work", "graphics",
         }  # fmt: skip
         memory = found["memory"]
         assert (memory.n, memory.calls) == (ROUNDS, 1)
