@@ -34,8 +34,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Most tests wait for processes: two workers halve the time, also on two cores. A file's tests stay
+# together, since they share programs.
 pytest: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 # make format  let ruff put the code in order
 format: $(VENV)/.dev
