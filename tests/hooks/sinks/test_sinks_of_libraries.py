@@ -1,6 +1,6 @@
 """Each sink with the real library: the programs of ``benchmarks/sinks``, where it is installed.
 
-``python -m benchmarks.sinks`` runs all of them, in environments that it makes.
+``python -m benchmarks.sinks --python PATH`` runs them in an environment that has more of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def test_every_case_is_here():
 def test_each_frame_counts_once(name: str, tmp_path: Path):
     missing = [module for module in NEEDS[name] if find_spec(module) is None]
     if missing:
-        pytest.skip(f"{', '.join(missing)} is not installed; python -m benchmarks.sinks has it")
+        pytest.skip(
+            f"{', '.join(missing)} is not installed; python -m benchmarks.sinks takes others"
+        )
     told = run(tmp_path, str(CASES / f"case_{name}.py"))
     assert told.frames == told.said["expected"]
     assert told.sinks
