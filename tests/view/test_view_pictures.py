@@ -20,6 +20,7 @@ from mgtop.session.reader import read_all
 from mgtop.session.writer import LogWriter
 from mgtop.view.app import MgtopApp
 from mgtop.view.pace import Pace
+from mgtop.view.pace import Pace
 from mgtop.wire.records import FrameEmit, OutputAt
 
 SESSION = Path(__file__).parents[1] / "sessions" / "h200-alloc-retry" / "session.log.gz"
@@ -87,6 +88,12 @@ def session(tmp_path: Path) -> Path:
     )
     write_state(tmp_path, state)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no slow line: pictures must not tell of it."""
+    monkeypatch.setattr(Pace, "ticked", lambda pace, _now, _due: pace.interval_s)
 
 
 async def _caught_up(app: MgtopApp, pilot: Pilot[Any]) -> None:
