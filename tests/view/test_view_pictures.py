@@ -20,7 +20,6 @@ from mgtop.session.reader import read_all
 from mgtop.session.writer import LogWriter
 from mgtop.view.app import MgtopApp
 from mgtop.view.pace import Pace
-from mgtop.view.pace import Pace
 from mgtop.wire.records import FrameEmit, OutputAt
 
 SESSION = Path(__file__).parents[1] / "sessions" / "h200-alloc-retry" / "session.log.gz"
@@ -90,12 +89,6 @@ def session(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no slow line: pictures must not tell of it."""
-    monkeypatch.setattr(Pace, "ticked", lambda pace, _now, _due: pace.interval_s)
-
-
 async def _caught_up(app: MgtopApp, pilot: Pilot[Any]) -> None:
     while not app.feed.caught_up:
         await pilot.pause(0.05)
@@ -125,6 +118,8 @@ async def test_every_screen(
 async def test_a_running_session(snapshot: Any, tmp_path: Path) -> None:
     app = MgtopApp(tmp_path, feed=StillFeed(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:
+        while app.live.view is None:  # a key before there is a picture selects nothing
+            await pilot.pause(0.02)
         await pilot.press("N", "N")
         await pilot.pause()
         assert app.export_screenshot() == snapshot(extension_class=SVGImageSnapshotExtension)
