@@ -40,6 +40,7 @@ LINE = "\x1b[32mframes\x1b[0m {0:>4}: decode \x1b[1m12 ms\x1b[0m, forward 18 ms,
 def _same_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "MGTOP_THEME", "MGTOP_ASCII", "MGTOP_GLYPHS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     # On a busy machine ticks come late, which the header would tell.
     monkeypatch.setattr(Pace, "ticked", lambda pace, now_s, due_s: pace.wanted_s)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -115,7 +116,10 @@ async def test_every_screen(
                 await pilot.press("escape")
 
 
-async def test_a_running_session(snapshot: Any, tmp_path: Path) -> None:
+async def test_a_running_session(
+    snapshot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MGTOP_THEME", "mgtop-dark")  # else it is the terminal's matter
     app = MgtopApp(tmp_path, feed=StillFeed(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:
         while app.live.view is None:  # a key before there is a picture selects nothing
