@@ -7,8 +7,10 @@ import signal
 import stat
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from mgtop.record import target as target_module
@@ -32,6 +34,16 @@ def launch(tmp_path: Path, *command: str, cwd: str | None = None) -> Target:
         tmp_path / "stdout.log",
         os.open("/dev/null", 0),
     )
+
+
+@pytest.fixture(autouse=True)
+def nobody_else() -> None:
+    """Orphans of other tests, which this process has adopted as a recorder does, are let go."""
+    left = psutil.Process().children(recursive=True)
+    for process in left:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(left, timeout=5)
 
 
 def until_ended(target: Target, seconds: float = 10) -> None:
