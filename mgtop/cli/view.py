@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mgtop.cli.errors import USAGE, UserError
-from mgtop.cli.options import fps, session_argument
+from mgtop.cli.options import SessionType, fps
 from mgtop.cli.terminal import need_terminal
+
+
+class ViewedType(SessionType):
+    """A session as elsewhere, or the folder (or its name) of a sweep or fallback."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Find it; a folder of rounds before a session of that name."""
+        from mgtop.rounds.state import find_rounds
+
+        rounds = find_rounds(str(value))
+        return rounds if rounds is not None else super().convert(value, param, ctx)
 
 
 @click.command(
     "view",
     epilog="\b\nExamples:\n  mgtop view\n  mgtop view stormlight --fps 1\n",
 )
-@session_argument(required=False)
+@click.argument("session", metavar="[SESSION]", type=ViewedType(), required=False)
 @fps
 @click.option("--readonly", is_flag=True, help="No marks, no snapshots, no stopping.")
 def command(session: Path | None, fps: float | None, readonly: bool) -> None:
@@ -23,7 +35,10 @@ def command(session: Path | None, fps: float | None, readonly: bool) -> None:
 
     Without SESSION, the live session that was started last. Leaving the view leaves target
     and recording alone, unless you say otherwise; several views of a session may be open.
+    The folder of a sweep or fallback in place of SESSION shows its rounds.
     """
+    from mgtop.rounds.state import holds_rounds
+
     need_terminal("mgtop report prints what a session shows")
     if session is None:
         from mgtop.session.folder import newest_live
@@ -35,6 +50,11 @@ def command(session: Path | None, fps: float | None, readonly: bool) -> None:
                 USAGE,
             )
         session = entry.path
+    elif holds_rounds(session):
+        from mgtop.view.rounds_app import run_rounds_view
+
+        run_rounds_view(session)
+        return
     from mgtop.view.app import run_view
 
     run_view(session, fps=fps, readonly=readonly)

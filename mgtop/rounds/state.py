@@ -187,6 +187,21 @@ def find_unfinished(fingerprint: str, root: Path | None = None) -> Path | None:
     return None
 
 
+def holds_rounds(folder: Path) -> bool:
+    """Whether a folder is that of a sweep or fallback."""
+    return read_state(folder) is not None
+
+
+def find_rounds(text: str, root: Path | None = None) -> Path | None:
+    """The folder of a sweep or fallback that a path, or a folder's whole name, means."""
+    root = sweeps_root() if root is None else root
+    path = Path(text).expanduser()
+    for folder in (path, root / text) if "/" not in text else (path,):
+        if holds_rounds(folder):
+            return folder.resolve()
+    return None
+
+
 def find_sweep_of(session: Path) -> Path | None:
     """The folder of the sweep or fallback that a session is a round of; None: of none."""
     session = session.resolve()

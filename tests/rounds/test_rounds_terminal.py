@@ -97,3 +97,10 @@ def test_leaving_lets_the_rounds_go_on_and_the_same_command_shows_them_again(
     assert second.process.wait(20) == 0
     until(lambda: b"CHOICE" in second.output)
     assert len(workplace.sessions()) == 3
+
+    for what in (str(found[0]), found[0].name):
+        third = Terminal(workplace, "view", what)
+        workplace.started.append(third.process)
+        until(lambda shown=third: shown.shows("FINISHED"))
+        third.press("q")
+        assert third.process.wait(20) == 0
