@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest format wheels clean
+.PHONY: help demo test check pytest format wheels release clean
 
 help:
 	@grep -E '^# make' Makefile | cut -c3-
@@ -48,6 +48,10 @@ format: $(VENV)/.dev
 wheels: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m build --outdir dist mgtop/probe
+
+# make release  builds everything twice, installs it in clean environments of every Python, uses it
+release: $(VENV)/.dev
+	$(BIN)/python .ci/release.py --tests $(ARGS)
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
