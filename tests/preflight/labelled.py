@@ -21,7 +21,13 @@ _BESIDE_HAN = re.compile(
 """Marks that Chinese pages write full-width; the labelled sentences have plain ones."""
 
 FOLDER = Path(__file__).parent / "requirements"
-PARTS = ["seen.yaml", "held_out.yaml", "held_out_2.yaml", "held_out_3.yaml"]
+PARTS = [
+    "seen.yaml",
+    "held_out.yaml",
+    "held_out_2.yaml",
+    "held_out_3.yaml",
+    "held_out_4.yaml",
+]
 
 
 class Score(msgspec.Struct):
