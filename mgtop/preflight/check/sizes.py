@@ -44,13 +44,14 @@ _WEAK: dict[SizeKind, re.Pattern[str]] = {
     "vram": re.compile(
         r"\bgpus?\b|\bgraphics?\s+cards?\b|\bcards?\b|显卡|单卡|张卡|\bMIG\b", _FLAGS
     ),
+    "ram": re.compile(r"\bcpu\s+cores?\b|\bv?cpus?\b(?!\s*offload)|\bcores\b|核", _FLAGS),
     "disk": re.compile(
         r"\bdownload\w*|\bcheckpoints?\b|\bweights\b|下载|权重|\bmodel\s+files?\b|模型文件", _FLAGS
     ),
 }
 _MEMORY = re.compile(r"\bmemory\b", _FLAGS)
 _OTHER_THING = re.compile(
-    r"\bdatasets?\b|\bcorpus\b|\bvideos?\s+files?\b|\bcache\b|\bswap\b|\bshm\b|\bbandwidth\b"
+    r"\bdatasets?\b|\bcorpus\b|\bvideos?\s+files?\b|(?<![./])\bcache\b|\bswap\b|\bshm\b|\bbandwidth\b"
     r"|\bper\s+second\b|数据集|缓存|交换",
     _FLAGS,
 )
@@ -78,7 +79,7 @@ _NUMBERS = {
 }  # fmt: skip
 _SO_MANY = re.compile(
     r"(?<![\d.])(?P<n>\d{1,4}|two|three|four|eight|sixteen|[两二四八])\s*"
-    r"(?:[x×*]\s*(?=\S)|张|块|卡|(?:nvidia\s+)?(?:[\w-]+\s+)?(?:gpus|cards)\b)",
+    r"(?:[x×*]\s*(?=[^\W\d]|\d+\s*G)|张|块|卡|(?:nvidia\s+)?(?:[\w-]+\s+)?(?:gpus|cards)\b)",
     _FLAGS,
 )
 

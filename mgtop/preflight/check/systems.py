@@ -12,6 +12,11 @@ _SYSTEM = re.compile(
     r"|(?P<wsl>wsl\s*2?)|(?P<linux>linux)|(?P<debian>debian)|(?P<centos>centos))(?![\w/-]*/)",
     re.IGNORECASE | re.ASCII,
 )
+_ANOTHER = re.compile(
+    r"\s*(?:/|,|、|&|或|和|\bor\b|\band\b)\s*(?:ubuntu\s*)?(?P<release>\d\d\.\d\d)(?![\d.])",
+    re.IGNORECASE | re.ASCII,
+)
+"""A further release after one: "Ubuntu 22.04 or 24.04"."""
 _NEWER = re.compile(
     r"^\s*(?:\+|(?:lts\s*)?(?:\bor\b|\band\b)\s*(?:newer|later|above|higher|up)|及以上|或以上|以上)",
     re.IGNORECASE | re.ASCII,
@@ -31,8 +36,15 @@ def systems_in(text: str) -> list[Found]:
     found = []
     for match in _SYSTEM.finditer(text):
         name = str(match.lastgroup if match.lastgroup != "release" else "ubuntu")
-        if match["release"]:
-            newer = "+" if _NEWER.match(text[match.end() :]) else ""
-            name = f"ubuntu {match['release']}{newer}"
-        found.append(Found(name, match.start(), match.end()))
+        release, start, end = match, match.start(), match.end()
+        while release["release"]:
+            newer = "+" if _NEWER.match(text[release.end() :]) else ""
+            name, end = f"ubuntu {release['release']}{newer}", release.end()
+            another = _ANOTHER.match(text, end)
+            if another is None:
+                break
+            found.append(Found(name, start, end))
+            release, start = another, another.start("release")
+        if not any(one.start == start for one in found):
+            found.append(Found(name, start, end))
     return found

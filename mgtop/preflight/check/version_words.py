@@ -60,6 +60,10 @@ _ACTS = re.compile(
     r"^[\s`*]*(?:only\s+)?(?:needs?|requires?|supports?|works?|runs?|can|wants?|depends)\b|^\s*(?:需要|要求|支持|依赖)",
     _FLAGS,
 )
+_HISTORY = re.compile(
+    r"(?:\b(?:since|until|introduced\s+in|added\s+in|back\s+in)|自从?)\s*$", _FLAGS
+)
+"""Before a version: when something began, not what is needed."""
 _RANGE = re.compile(r"^(?:-|–|—|~|to|至|到)$", _FLAGS)
 
 
@@ -107,6 +111,8 @@ def _tag(digits: str) -> Version:
 def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
     match = _VERSION.match(text, subject.end())
     if not match:
+        return None
+    if _HISTORY.search(text, 0, subject.start()):
         return None
     version = numbers(match[2])
     low, high = _SANE[kind]
