@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import get_args, get_type_hints
+
 import labelled
 import pytest
+
+from mgtop.preflight.check.requirement import Requirement
 
 
 def test_the_sentences_that_rules_were_made_with() -> None:
@@ -24,6 +29,31 @@ def test_every_case_has_a_name_of_its_own_and_a_machine() -> None:
     names = [case["id"] for name in labelled.PARTS for case in labelled.cases(name)]
     assert len(names) == len(set(names))
     assert len(names) >= 150
+
+
+@pytest.mark.parametrize(
+    "path", sorted(labelled.FOLDER.glob("held_out_[a-z].yaml")), ids=lambda path: path.name
+)
+def test_a_set_by_another_hand_is_well_formed(path: Path) -> None:
+    """Only its form: such a set is written without a look at the rules, and scored later."""
+    kinds, strengths, verdicts = (
+        set(get_args(get_type_hints(Requirement)[field]))
+        for field in ("kind", "strength", "verdict")
+    )
+    known = labelled.machines()
+    cases = labelled.cases(path.name)
+    names = {case["id"] for name in labelled.PARTS for case in labelled.cases(name)}
+    names |= {case["id"] for case in cases}
+    parts = sum(len(labelled.cases(name)) for name in labelled.PARTS if name != path.name)
+    assert len(names) == parts + len(cases)
+    for case in cases:
+        assert case["machine"] in known, case["id"]
+        for label in case["expect"]:
+            assert label["kind"] in kinds, case["id"]
+            assert set(labelled._list(label["strength"])) <= strengths, case["id"]
+            assert set(labelled._list(label["verdict"])) <= verdicts, case["id"]
+            assert isinstance(label.get("scope", ""), str), case["id"]
+            assert 1 <= label.get("line", 1) <= len(case["text"].splitlines()), case["id"]
 
 
 @pytest.mark.parametrize("name", labelled.PARTS)
