@@ -15,7 +15,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.theme import BUILTIN_THEMES
+from textual.timer import Timer
 
+from mgtop.session.lock import is_live
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import CannotStop, NotLive, request_stop
 from mgtop.view.bindings import PLACES
@@ -29,6 +31,7 @@ from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
 from mgtop.view.screens.live import LiveScreen
 from mgtop.view.screens.session_screen import SessionScreen
 from mgtop.view.screens.signal_dialog import SignalDialog
+from mgtop.view.screens.time_screen import TimeScreen
 from mgtop.view.signalling import CannotSignal, Receiver, send
 from mgtop.view.themes import ANSI, DEFAULT, load_all, load_users
 from mgtop.view.timeline import Timeline
@@ -84,6 +87,7 @@ class MgtopApp(App[Leaving]):
         self.live = LiveScreen(self.viewing)
         self._screens: dict[str, SessionScreen] = {"live": self.live}
         self._due = self._draw_at = 0.0
+        self._timer: Timer | None = None
         self._interrupted = False
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -131,7 +135,8 @@ class MgtopApp(App[Leaving]):
     def _tick(self) -> None:
         now = time.monotonic()
         interval = self.viewing.pace.ticked(now, self._due)
-        self.feed.poll()
+        if not self._reading_can_wait():
+            self.feed.poll()
         if not self.feed.caught_up:
             # A long log is being read: draw as often as always, and let keys have their turn.
             if now >= self._draw_at:
@@ -143,7 +148,22 @@ class MgtopApp(App[Leaving]):
             if self.viewing.timeline.still:
                 interval = max(interval, IDLE_S)
         self._due = time.monotonic() + interval
-        self.set_timer(interval, self._tick)
+        self._timer = self.set_timer(interval, self._tick)
+
+    def _reading_can_wait(self) -> bool:
+        """Whether nothing of what is recorded now can show: a held picture costs nothing.
+
+        What came meanwhile is read when the picture goes on, or the recording ends.
+        """
+        held = self.viewing.timeline.frozen is not None and isinstance(self.shown, TimeScreen)
+        return held and self.feed.live and is_live(self.folder)
+
+    def look_again(self) -> None:
+        """Tick now: the picture goes on, and need not wait for the next look for news."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._due = time.monotonic()
+            self._tick()
 
     def say(self, message: str) -> None:
         """Show a message for some seconds, on whatever screen there is."""

@@ -120,13 +120,49 @@ async def test_pause_holds_everything_and_costs_nothing(tmp_path: Path) -> None:
             drawn, records = canvas.rows_drawn, app.feed.records
             recording.go_on(2)
             await pilot.pause(1.5)
-            assert app.feed.records > records
+            assert app.feed.records == records  # what cannot show is not read either
             assert shown(app) == held
             assert canvas.rows_drawn == drawn
             await pilot.press("space")
             await pilot.pause(0.3)
+            assert app.feed.records > records
             assert "PAUSED" not in shown(app)
             assert shown(app) != held
+
+
+async def test_the_end_of_a_recording_is_noticed_while_its_picture_is_held(tmp_path: Path) -> None:
+    lock = SessionLock(tmp_path)
+    recording = Recording(tmp_path)
+    recording.go_on(8)
+    app = MgtopApp(tmp_path, fps=20)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(0.3)
+        await pilot.press("space")
+        await pilot.pause(0.1)
+        assert app.feed.live
+        recording.go_on(1)
+        lock.release()
+        for _ in range(80):
+            await pilot.pause(0.1)
+            if app.feed.recorder_lost:
+                break
+        assert app.feed.recorder_lost
+
+
+async def test_the_output_is_followed_while_the_picture_is_held(tmp_path: Path) -> None:
+    """Its lines get their times from records."""
+    with SessionLock(tmp_path):
+        recording = Recording(tmp_path)
+        recording.go_on(8)
+        app = MgtopApp(tmp_path, fps=20)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause(0.3)
+            await pilot.press("space")
+            await pilot.press("4")
+            records = app.feed.records
+            recording.go_on(2)
+            await pilot.pause(1.5)
+            assert app.feed.records > records
 
 
 # ------------------------------------------------------------------------------ late frames

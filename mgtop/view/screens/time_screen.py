@@ -28,6 +28,7 @@ class TimeScreen(SessionScreen):
             timeline.hold(self.view)
         else:
             timeline.follow()
+            self.app.look_again()
         self.draw()
 
     def action_faster(self, by: int) -> None:
@@ -81,6 +82,7 @@ class TimeScreen(SessionScreen):
     def action_now(self) -> None:
         """Follow the time again."""
         self.viewing.timeline.follow()
+        self.app.look_again()
         self.draw()
 
     async def action_log(self) -> None:
