@@ -27,6 +27,7 @@ PARTS = [
     "held_out_2.yaml",
     "held_out_3.yaml",
     "held_out_4.yaml",
+    "held_out_a.yaml",
 ]
 
 

@@ -37,7 +37,7 @@ _NVIDIA_GPU = re.compile(
 _SPOKEN_OF = re.compile(
     r"\b(?:test\w*|tried|validated|verified|measured|benchmark\w*|evaluated|experiments?|train\w*|"
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
-    r"achiev\w*|real-?time|single|minimum|at\s+least|on\s+(?:an?|one))\b|测试|需要|推荐|建议|训练|支持|单卡|运行",
+    r"achiev\w*|real-?time|single|minimum|at\s+least|on\s+(?:an?|one))\b|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
     _FLAGS,
 )
 _CONDITION = re.compile(
@@ -46,6 +46,12 @@ _CONDITION = re.compile(
     r"(?:\s*(?:/|,|and|or|&)\s*(?:pascal|volta|turing|ampere|ada|hopper|blackwell))*)\b",
     _FLAGS,
 )
+_OWNERS = re.compile(
+    r"(?:^\W*|\b(?:on|for|with)\s+)(?:(?:the|an?|your|nvidia|geforce)\s+)*(?:rtx|gtx)[\s-]*(?P<series>10|16|20|30|40|50)"
+    r"(?:\d0)?(?:\s*ti|xx)?(?:\s*series)?\s+(?:owners?|users?|cards?|gpus?)\b",
+    _FLAGS,
+)
+"""Those who have a card of a series: "RTX 5090 owners need …"."""
 _CAPABLE = re.compile(r"\b(?:compute\s+capabilit|sm_?\d)", _FLAGS)
 
 
@@ -94,7 +100,12 @@ def _in_brackets(text: str, place: int) -> bool:
 def condition_in(text: str, before: int) -> tuple[str, ...]:
     """Architectures that what follows is restricted to: "On Blackwell, …", "Ada cards need …"."""
     match = _CONDITION.search(text, 0, before)
-    return tuple(gpu_names.architectures_in(match["arch"])) if match else ()
+    if match:
+        return tuple(gpu_names.architectures_in(match["arch"]))
+    owners = _OWNERS.search(text, 0, before)
+    if owners:
+        return tuple(gpu_names.ARCHITECTURE_OF_SERIES[series] for series in (owners["series"],))
+    return ()
 
 
 def _series(text: str) -> Iterator[Found]:
@@ -171,6 +182,8 @@ def _states_version(text: str) -> bool:
 
 def _models(text: str, demanding: bool) -> Iterator[Found]:
     matches = list(gpu_names.MODEL.finditer(text))
+    if matches and condition_in(text, len(text)) and _states_version(text):
+        return
     if matches and (demanding or _SPOKEN_OF.search(text)):
         yield Found(
             "vram",

@@ -167,7 +167,7 @@ def usual_python(repository: Path) -> tuple[str, str]:
         return configured, "the repository's mgtop.yaml"
     for name in (".venv", "venv", "env"):
         place = repository / name / "bin" / "python"
-        if place.is_file():
+        if os.path.isfile(place):
             return str(place), f"{name} of the repository"
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = os.environ.get(variable)
@@ -179,7 +179,7 @@ def usual_python(repository: Path) -> tuple[str, str]:
 def _configured(repository: Path) -> str | None:
     """What ``python:`` or ``conda:`` of a repository's configuration names; None: neither."""
     path = repository / DEFAULT_FILE
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     try:
         return resolve_python(load_config(path), str(path))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from mgtop.preflight.check.requirement import tamed
 from mgtop.preflight.check.run import Checked
 from mgtop.preflight.check.text import LABELS, MARKS, summary
 
 
 def render(checked: Checked) -> str:
     """One table, unmet ones first; every statement is in it."""
+    checked = tamed(checked)
     lines = [
         summary(checked),
         "",

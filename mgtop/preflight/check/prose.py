@@ -26,7 +26,19 @@ _ELSEWHERE = re.compile(
 )
 _MINIMUM = re.compile(r"\bminim|最低|最小", _FLAGS)
 _LABEL = re.compile(
-    r"^\W*(?:for|with|if|用于|option \d:?)?\s*(?:using\s+)?cuda\s+\d+(?:\.\d+)?\W*(?:\(.*)?$",
+    r"^[^\w\u4e00-\u9fff]*(?:for|with|if|用于|option \d:?)?\s*(?:using\s+)?"
+    r"cuda\s+\d+(?:\.\d+)?\W*(?:\(.*)?$",
+    _FLAGS,
+)
+_PLAN = re.compile(
+    r"^\W*\[[\sx]\]|\b(?:we|i)\s+(?:plan|aim|intend|hope)\s+to\b|\b(?:is|are)\s+planned\b|\bcoming\s+soon\b"
+    r"|\bwill\s+(?:soon\s+)?(?:be\s+)?(?:support\w*|release\w*|add\w*)\b|\bin\s+(?:a|the)\s+(?:next|future|later)\s+"
+    r"(?:release|version)\b|计划|即将|敬请期待|后续(?:版本|将|会)",
+    _FLAGS,
+)
+"""What is to be, or was done: no statement about what is needed now."""
+_SEE = re.compile(
+    r"^\W*(?:please\s+)?(?:see|refer\s+to|check\s+out|read|visit|follow)\b|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
 )
 _QUESTION = re.compile(r"[??]\s*$")
@@ -48,6 +60,8 @@ class Place:
 def requirements_in(text: str, place: Place) -> list[Stated]:
     """All requirements of a sentence, in the order of their places in it."""
     if _CITATION.search(text) or _NEWS.search(text) or _QUESTION.search(text):
+        return []
+    if _PLAN.search(text) or _PLAN.match(place.quote.lstrip("-*+ ")):
         return []
     if any(_is_elsewhere(heading) for heading in place.headings):
         return []
@@ -89,6 +103,8 @@ class _Sentence:
         headings = " / ".join(self.place.headings[-2:])
         for found in sizes.sizes_in(self.text, headings):
             strength, untested = self.strength(found.start, found.end)
+            if found.floor:
+                strength, untested = "minimum", False
             kind: Kind = "vram" if found.kind == "unclear" else found.kind
             unclear = "the sentence does not say of what memory" if found.kind == "unclear" else ""
             yield (
@@ -110,6 +126,8 @@ class _Sentence:
                 continue
             strength, untested = self.strength(found.start, found.end)
             strength = _of_version(strength, found)
+            if self._tells_nothing(found, strength):
+                continue
             if found.kind == "cuda" and _LABEL.match(self.text) and not self._is_entry():
                 strength = "recommended"  # it heads the commands for that one
             yield (
@@ -126,6 +144,13 @@ class _Sentence:
                     condition=self._condition(found),
                 ),
             )
+
+    def _tells_nothing(self, found: FoundVersion, strength: Strength) -> bool:
+        """A pointer to another page, or what becomes of older GPUs."""
+        below = found.any_of[0][0].sign in ("<", "<=") and len(found.any_of[0]) == 1
+        if found.kind == "compute_capability" and below and strength != "negative":
+            return True
+        return bool(_SEE.match(self.text)) and said(self.text).strength() is None
 
     def _condition(self, found: FoundVersion) -> Condition:
         """The GPU generation or system that a demand for a version is restricted to."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from mgtop.preflight.check.stated import TRAINING, Kind, Strength
+from mgtop.report.page import clean
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 Verdict = Literal["met", "marginal", "unmet", "unknown"]
 WORST_FIRST: tuple[Verdict, ...] = ("unmet", "marginal", "unknown", "met")
@@ -53,6 +56,21 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
             and self.strength in ("required", "minimum")
             and not (self.scope or "").startswith(TRAINING)
         )
+
+
+def tamed(checked: T) -> T:
+    """The same with nothing in its texts that a terminal would obey: they are others' files'."""
+    return msgspec.convert(_tamed(msgspec.to_builtins(checked)), type(checked))
+
+
+def _tamed(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_tamed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _tamed(item) for key, item in value.items()}
+    return value
 
 
 def in_order(requirements: list[Requirement]) -> list[Requirement]:

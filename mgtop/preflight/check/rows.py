@@ -19,6 +19,7 @@ _SUBJECT = re.compile(
     r"|\bgpus?\b|显卡|\bos\b|operating\s+system|系统|compute\s+capability",
     _FLAGS,
 )
+_SYSTEM = re.compile(r"^\W*(?:os|operating\s+system|system|platform|操作系统|系统)\W*$", _FLAGS)
 _GPU = re.compile(r"\bgpus?\b|显卡|显存", _FLAGS)
 _UNIT = re.compile(r"[((\[/,\s](GiB|GB|G|MiB|MB)\s*[))\]]?\s*$", _FLAGS)
 _BARE = re.compile(r"^[~≈<>≥=约\s]*\d+(?:\.\d+)?(?:\s*(?:-|~|–)\s*\d+(?:\.\d+)?)?\s*\+?\s*$")
@@ -34,7 +35,11 @@ def requirements_of(row: Row, file: str) -> list[Stated]:
     """
     found = list(_cells(row, file))
     others = [one for one in found if one.kind != "os"]
-    first_is_label = bool(row.headers) and bool(systems_in(row.cells[0] if row.cells else ""))
+    first_is_label = (
+        bool(row.headers)
+        and bool(systems_in(row.cells[0] if row.cells else ""))
+        and not (_SYSTEM.search(row.headers[0]) and re.search(r"\d", row.cells[0]))
+    )
     return others if others and first_is_label else found
 
 

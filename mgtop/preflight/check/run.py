@@ -60,8 +60,8 @@ def check(repository: Path, python: str | None = None) -> Checked:
     Raises:
         CannotCheck: there is no such folder or interpreter.
     """
-    if not repository.is_dir():
-        what = "is a file" if repository.exists() else "does not exist"
+    if not os.path.isdir(repository):
+        what = "is a file" if os.path.exists(repository) else "does not exist"
         raise CannotCheck(f"{repository} {what}; name the folder of a repository.")
     notes = []
     if python is None:
@@ -109,12 +109,12 @@ def _interpreter(python: str) -> str:
             raise CannotCheck(f"{python} is not on the PATH; name the model's Python by --python.")
         return found
     place = Path(python).expanduser()
-    if place.is_dir():
+    if os.path.isdir(place):
         inside = place / "bin" / "python"
-        if not inside.is_file():
+        if not os.path.isfile(inside):
             raise CannotCheck(f"{place} is a folder; name the program, as {place}/bin/python.")
         place = inside
-    if not place.is_file():
+    if not os.path.isfile(place):
         raise CannotCheck(f"There is no interpreter {place}.")
     if not os.access(place, os.X_OK):
         raise CannotCheck(f"{place} cannot be executed.")

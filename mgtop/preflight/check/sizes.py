@@ -13,7 +13,7 @@ SizeKind = Literal["vram", "ram", "disk", "unclear"]
 _FLAGS = re.IGNORECASE | re.ASCII
 _UNIT = r"(?:GiB|GB|TiB|TB|MiB|MB|G(?![A-Za-z])|T(?![A-Za-z]))(?![A-Za-z/]|ps)"
 _FIGURE = re.compile(
-    rf"(?<![\w.×-])(?P<low>\d+(?:\.\d+)?)\s*(?P<unit1>{_UNIT})?"
+    rf"(?<![\w.×-])(?P<low>\d+(?:\.\d+)?)\s*(?:\+\s*)?(?P<unit1>{_UNIT})?"
     rf"(?:\s*(?:-|–|—|~|to|至|到)\s*(?P<high>\d+(?:\.\d+)?)\s*(?P<unit2>{_UNIT}))?",
     _FLAGS,
 )
@@ -56,13 +56,21 @@ _OTHER_THING = re.compile(
     _FLAGS,
 )
 _LESS_BY = re.compile(
-    r"(?:\bby|\bsav(?:e|es|ed|ing)|节省|减少|降低)\s*(?:了|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
+    r"(?:\bby|\bsav(?:e|es|ed|ing)|\bfree(?:s|d|ing)?|\badd(?:s|ed|ing)?(?!\s+up)|\badditional|\bextra|节省|减少|降低|增加|增长|多占用?)\s*(?:了|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
     _FLAGS,
 )
-_MORE_THAN_BEFORE = re.compile(r"\s*(?:more|less|fewer)\b(?=.*\bthan\b)", _FLAGS)
+_MORE_THAN_BEFORE = re.compile(
+    r"\s*(?:(?:more|less|fewer|extra|additional)\b(?!\s+(?:or|is|are)\b)|per\s+(?:extra|additional)\b)",
+    _FLAGS,
+)
 _BELOW = re.compile(
     r"(?:(?<!no )(?<!not )\bless\s+than|\bbelow|\bunder|\bfewer\s+than|\bsmaller\s+than|(?<![≤>])<"
-    r"|(?<!不)(?<!不会)低于|小于|不足|少于)\s*$",
+    r"|(?<!不)(?<!不[会得能可应要宜])(?:低于|小于)|不足|(?<!不)(?<!不[会得能可应要宜])少于)\s*$",
+    _FLAGS,
+)
+_WILL_NOT_DO = re.compile(
+    r"\b(?:un|not\s+)supported\b|\b(?:won['’]t|will\s+not|can(?:no|['’])t|does\s+not|do\s+not|don['’]t)\s+"
+    r"(?:be\s+)?(?:run|work|fit|enough|suffice|load|start)|\bfails?\b|\bnot\s+enough\b|\binsufficient\b|不支持|无法|不能|不够",
     _FLAGS,
 )
 _FITS = re.compile(
@@ -91,6 +99,8 @@ class Found(NamedTuple):
     size: Size
     start: int
     end: int
+    floor: bool = False
+    """It is said that less will not do."""
 
 
 def segment_at(text: str, start: int, end: int) -> tuple[int, int]:
@@ -128,12 +138,14 @@ def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
         before = text[:start]
         if _LESS_BY.search(before) or _MORE_THAN_BEFORE.match(text[end:]):
             continue
-        if _BELOW.search(before) and not _FITS.search(before):
+        below = _BELOW.search(before)
+        floor = bool(below and _WILL_NOT_DO.search(text))
+        if below and not floor and not _FITS.search(before):
             continue
         kind = _kind(text, start, end, headings)
         if kind is not None:
             gpus = _gpus(text, start, end) if kind == "vram" else 1
-            yield Found(kind, Size(low * 1024, high * 1024, gpus), start, end)
+            yield Found(kind, Size(low * 1024, high * 1024, gpus), start, end, floor)
 
 
 def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:

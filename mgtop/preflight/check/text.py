@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from mgtop.preflight.check.requirement import Requirement
+from mgtop.preflight.check.requirement import Requirement, tamed
 from mgtop.preflight.check.run import Checked
 
 Paint = Callable[[str, str], str]
@@ -45,7 +45,7 @@ def render(checked: Checked, width: int, paint: Paint, *, full: bool = False) ->
         paint: colours a text by verdict.
         full: also every package that is met, and what only illustrates.
     """
-    width = max(_NARROWEST, width)
+    width, checked = max(_NARROWEST, width), tamed(checked)
     lines = list(_machine(checked, width))
     shown, left_out = _shown(checked.requirements, full)
     for key, group in groupby(shown, key=lambda one: None if full else _packages_key(one)):

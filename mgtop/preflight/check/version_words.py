@@ -16,7 +16,7 @@ _SUBJECTS: dict[Kind, str] = {
     "torch": r"(?<![\w-])(?:pytorch|torch)(?![A-Za-z_-])",
     "cuda": r"(?<![\w-])(?:cuda|nvcc|cudatoolkit)(?![\w-])",
     "driver": r"(?<![\w-])drivers?(?![\w-])|驱动(?:程序)?",
-    "compute_capability": r"compute\s+capabilit(?:y|ies)|计算能力",
+    "compute_capability": r"compute\s+capabilit(?:y|ies)|计算能力|算力",
     "package": PROSE_NAMES,
 }
 _SANE: dict[Kind, tuple[Version, Version]] = {
@@ -31,13 +31,13 @@ _FILL = (
     r"(?:[\s:=<>≥≤⩾~^()`'\"|*_-]|"
     r"\b(?:versions?|ver|release|is|are|be|of|to|at|least|or|toolkit|nvcc|sdk|build|runtime|driver|the|a|"
     r"newer|later|than|above|below|minimum|must|should|has|have|needs?|requires?|required|requirement|"
-    r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested)\b"
-    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|的)*?"
+    r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested|between|from)\b"
+    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|在|介于|的)*?"
 )
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
 _MORE = re.compile(
-    rf"^\s*(?P<join>,\s*(?:or\b|and\b|或)?|/|\bor\b|\band\b|或者?|和|与|、|&|-|–|—|~|\bto\b|至|到)\s*"
+    rf"^\s*(?P<join>,\s*(?:or\b|and\b|或)?|/|\bor\b|\band\b|或者?|和|与|、|&|-|–|—|~|\bto\b|\bthrough\b|至|到)\s*"
     rf"(?P<sign>>=|<=|<|>|==|!=)?\s*(?:(?:python|pytorch|torch|cuda)\s*|v)?{_NUMBER}(?![\d%×]|\.\d|[A-Za-wyz])",
     _FLAGS,
 )
@@ -64,7 +64,8 @@ _HISTORY = re.compile(
     r"(?:\b(?:since|until|introduced\s+in|added\s+in|back\s+in)|自从?)\s*$", _FLAGS
 )
 """Before a version: when something began, not what is needed."""
-_RANGE = re.compile(r"^(?:-|–|—|~|to|至|到)$", _FLAGS)
+_RANGE = re.compile(r"^(?:-|–|—|~|to|through|至|到)$", _FLAGS)
+_BETWEEN = re.compile(r"(?:\bbetween\b|介于)\D*[\d.]+$", _FLAGS)
 
 
 class Found(NamedTuple):
@@ -119,9 +120,11 @@ def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
     if not low <= version < high or (kind == "python" and len(version) < 2):
         return None
     fill, end = match["fill"], match.end()
-    if kind == "package" and (fill in ("", "-") or len(version) < 2 or _ACTS.match(text[end:])):
-        return None  # a generation of it (FlashAttention-3), or it is what needs something
     wild = match[2].lower().endswith(("x", "*"))
+    if kind == "package" and (
+        fill in ("", "-") or (len(version) < 2 and not wild) or _ACTS.match(text[end:])
+    ):
+        return None  # a generation of it (FlashAttention-3), or it is what needs something
     any_of, end, listed = _with_more(text, version, wild, end, kind)
     rest = text[end:]
     floor = False
@@ -159,7 +162,7 @@ def _with_more(
             head = any_of[0][0]
             first_bound = Bound(sign, head.version) if head.sign == "bare" else head
             any_of = [(first_bound, Bound(match["sign"], version))]
-        elif _RANGE.match(join) and not listed:
+        elif not listed and (_RANGE.match(join) or _BETWEEN.search(text[:end])):
             any_of = [(Bound(">=", first), Bound("<=", version))]
         elif join.startswith((",", "、")) and not re.search(r"or|and|或", join):
             if len(version) != len(first):

@@ -48,7 +48,7 @@ _TESTED = _words(
     r"\bdeveloped\s+(?:on|with|under)",
     r"\bpeaks?\b",
     r"\btried\b",
-    r"测试|验证|实验|峰值",
+    r"测试|评测|评估|验证|实验|峰值",
 )
 _FLOOR = _words(
     r"\bat\s+least\b",
@@ -62,7 +62,7 @@ _FLOOR = _words(
     r"\boldest\b",
     r"≥|>=|⩾|>\s*(?=\d)",
     r"\d(?:\s*(?:gb|gib|g))?\+(?!\s*cu)",
-    r"至少|不低于|不少于|不小于|最低|最小|最少|以上|高于|大于|及更高|或更高|更新版本|起(?=[*即,,。\s]|$)",
+    r"至少|不(?:[会得能可应要宜])?(?:低于|少于|小于)|最低|最小|最少|以上|高于|大于|及更高|或更高|更新版本|起(?=[*即,,。\s]|$)",
 )
 _DEMAND = _words(
     r"\brequir\w*",
@@ -74,6 +74,8 @@ _DEMAND = _words(
     r"\bprerequisites?\b",
     r"\bonly\s+(?:works?|runs?|supports?|compatible|available)\b",
     r"\b(?:works?|runs?|supports?|supported)\s+only\b",
+    r"\b(?:works?|runs?|supported|available)\b[^.;,]*\bonly\b",
+    r"\bonly\b[^.;,]*\bsupported\b",
     r"\b(?:has|have)\s+to\b",
     r"\bwants?\b",
     r"\bmake\s+sure\b",
@@ -124,8 +126,8 @@ def said(text: str) -> Said:
 
 
 _HEADINGS: tuple[tuple[re.Pattern[str], Strength], ...] = (
-    (_words(r"\bminimum\b", r"最低|最小"), "minimum"),
-    (_words(r"\brecommended\b", r"推荐|建议"), "recommended"),
+    (_words(r"\bmin(?:imum|imal)?\b", r"最低|最小"), "minimum"),
+    (_words(r"\brec(?:ommended)?\b", r"推荐|建议"), "recommended"),
     (_words(r"\btest(?:ed|ing)\b", r"\bvalidated\b", r"测试"), "tested"),
     (_words(r"\boptional\b", r"可选"), "optional"),
     (
