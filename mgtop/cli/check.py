@@ -48,9 +48,9 @@ def command(repository: Path, python: str | None, as_json: bool, markdown: bool,
     except CannotCheck as error:
         raise UserError(str(error)) from None
     if as_json:
-        import msgspec
+        from mgtop.report.json_text import json_text
 
-        click.echo(msgspec.json.format(msgspec.json.encode(checked), indent=2).decode())
+        click.echo(json_text(checked), nl=False)
     elif markdown:
         from mgtop.preflight.check.markdown import render as render_markdown
 

@@ -37,9 +37,9 @@ def command(as_json: bool) -> int:
 
     examined = examine_machine()
     if as_json:
-        import msgspec
+        from mgtop.report.json_text import json_text
 
-        click.echo(msgspec.json.format(msgspec.json.encode(examined), indent=2).decode())
+        click.echo(json_text(examined), nl=False)
     else:
         from mgtop.record.health.text import render
 

@@ -74,7 +74,13 @@ def message_of(error: BaseException) -> str:
 
 
 def say(message: str) -> None:
-    """Print one error line to stderr; a closed stderr is nobody's concern."""
+    """Print one error line to stderr; a closed stderr is nobody's concern.
+
+    What it quotes may come from others' files: nothing in it commands the terminal.
+    """
+    from mgtop.report.page import clean
+
+    message = "\n".join(clean(line) for line in message.split("\n"))
     if len(message) > LONGEST:  # a message quotes what it was given, whatever its length
         message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
     with contextlib.suppress(OSError, ValueError):

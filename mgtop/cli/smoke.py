@@ -78,9 +78,9 @@ def command(
     except LaunchError as error:
         raise UserError(str(error), error.code) from None
     if as_json:
-        import msgspec
+        from mgtop.report.json_text import json_text
 
-        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+        click.echo(json_text(result), nl=False)
     else:
         from mgtop.preflight.smoke.text import render
 

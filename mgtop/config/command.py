@@ -107,10 +107,10 @@ def resolve_python(config: RunConfig, path: str) -> str | None:
             raise ConfigError(f"{config.python} is not on the PATH", path, key="python")
         return found
     place = Path(config.python).expanduser()
-    if place.is_dir():
+    if os.path.isdir(place):
         message = f"{place} is a folder; name the program, as {place}/bin/python"
         raise ConfigError(message, path, key="python")
-    if not place.is_file():
+    if not os.path.isfile(place):
         raise ConfigError(f"{place} does not exist", path, key="python")
     if not os.access(place, os.X_OK):
         raise ConfigError(f"{place} cannot be executed", path, key="python")

@@ -21,17 +21,17 @@ def conda_python(name: str) -> tuple[Path | None, str]:
     """
     if "/" in name:
         place = Path(name).expanduser() / "bin" / "python"
-        return (place if place.is_file() else None), f"{place} does not exist"
+        return (place if os.path.isfile(place) else None), f"{place} does not exist"
     looked: list[Path] = []
     for root in _roots():
         place = root if name == "base" else root / "envs" / name
         if place in looked:
             continue
         looked.append(place)
-        if (place / "bin" / "python").is_file():
+        if os.path.isfile(place / "bin" / "python"):
             return place / "bin" / "python", ""
     for place in _registered():
-        if place.name == name and (place / "bin" / "python").is_file():
+        if place.name == name and os.path.isfile(place / "bin" / "python"):
             return place / "bin" / "python", ""
     if not looked:
         return None, "no conda was found; python: PATH names an interpreter directly"
@@ -50,7 +50,7 @@ def _roots() -> Iterator[Path]:
         yield found.parent.parent if found.parent.name == "envs" else found
     home = Path.home()
     for folder in (*(home / name for name in _USUAL), Path("/opt/conda"), Path("/opt/miniconda3")):
-        if (folder / "envs").is_dir():
+        if os.path.isdir(folder / "envs"):
             yield folder
     for name in _PROGRAMS:
         if base := _base(name):

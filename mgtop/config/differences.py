@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def from_baseline(config: RunConfig, path: Path) -> Differences | None:
 
     if config.baseline is None:
         return None
-    folder = path if path.is_dir() else path.parent
+    folder = path if os.path.isdir(path) else path.parent
     return differences(load_config(folder / Path(config.baseline).expanduser()), config)
 
 

@@ -49,33 +49,39 @@ def nearest(key: str, known: dict[str, Any]) -> str:
 
 def _named(path: str, data: dict[str, Any], schema: type[msgspec.Struct]) -> str:
     """``env[...]`` → ``env.HF_HOME``: msgspec does not say which value of a mapping is wrong."""
-    top, *more = path.split("[...]")
-    if not more:
-        return path
-    keys, value = [top], data[top]
-    for number, part in enumerate(more, 1):
+    *outer, last = path.split("[...]")
+    keys: list[str | int] = []
+    value: Any = data
+    shown = ""
+    for part in outer:
+        shown += part
+        for step in _steps(part):
+            place = int(step) if isinstance(value, list) else step
+            keys.append(place)
+            value = value[place]
         for key, item in value.items():
             try:
                 msgspec.convert(_put(data, keys, {key: item}), schema)
             except msgspec.ValidationError:
                 keys.append(key)
                 value = item
+                shown += f".{key}"
                 break
-        if number < len(more):
-            inner = _steps(part)
-            keys += inner
-            for step in inner:
-                value = value[step]
-    return ".".join(keys) + more[-1]
-
-
-def _put(data: Any, keys: list[str], value: Any) -> Any:
-    """The same data with another value at a place."""
-    return {**data, keys[0]: _put(data[keys[0]], keys[1:], value)} if keys else value
+    return shown + last
 
 
 def _steps(key: str) -> list[str]:
     return [step for step in re.split(r"[.\[\]]+", key) if step]
+
+
+def _put(data: Any, keys: list[str | int], value: Any) -> Any:
+    """The same data with another value at a place."""
+    if not keys:
+        return value
+    inner = _put(data[keys[0]], keys[1:], value)
+    if isinstance(data, list):
+        return [inner if number == keys[0] else item for number, item in enumerate(data)]
+    return {**data, keys[0]: inner}
 
 
 def _value(data: Any, key: str) -> Any:

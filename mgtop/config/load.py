@@ -93,7 +93,7 @@ def located(error: ConfigError, path: Path | str, overrides: Sequence[str] = ())
         return error
     data: dict[str, Any] = {}
     origin: Origin = {"": (_COMMAND_LINE, None)}
-    if _file(path).is_file():
+    if os.path.isfile(_file(path)):
         data, origin = _read(_file(path), resolve_cwd=False)
     for text in overrides:
         override(data, origin, text)
@@ -102,11 +102,19 @@ def located(error: ConfigError, path: Path | str, overrides: Sequence[str] = ())
 
 def _file(path: Path | str) -> Path:
     path = Path(path)
-    return path / DEFAULT_FILE if path.is_dir() else path
+    return path / DEFAULT_FILE if os.path.isdir(path) else path
+
+
+def _true(path: Path) -> str:
+    """The path without links; as it is where no file can be called so."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return str(path)
 
 
 def _read(
-    path: Path, chain: tuple[Path, ...] = (), *, resolve_cwd: bool = True
+    path: Path, chain: tuple[str, ...] = (), *, resolve_cwd: bool = True
 ) -> tuple[dict[str, Any], Origin]:
     """The data of a file with its baseline's under it, and where each key came from."""
     document = Document.read(path)
@@ -117,10 +125,10 @@ def _read(
     if isinstance(base_name, str):
         line = document.lines["baseline"]
         base_path = _file(path.parent / Path(base_name).expanduser())
-        chain = (*chain, path.resolve())
-        if base_path.resolve() in chain:
+        chain = (*chain, _true(path))
+        if _true(base_path) in chain:
             raise ConfigError(f"{base_name} leads back to this file", str(path), line, "baseline")
-        if not base_path.is_file():
+        if not os.path.isfile(base_path):
             raise ConfigError(f"{base_path} does not exist", str(path), line, "baseline")
         base, below = _read(base_path, chain, resolve_cwd=resolve_cwd)
         origin = below | origin

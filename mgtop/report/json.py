@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from mgtop.analysis.summary import StageMemory, Summary
+from mgtop.report.json_text import json_text
 from mgtop.report.paths import STAGES
 
 SPAN_KEYS = (
@@ -41,5 +42,4 @@ def plain_report(summary: Summary) -> dict[str, Any]:
 
 def render(summary: Summary) -> str:
     """The report as indented JSON text, ended by a line break; equal input, equal bytes."""
-    text = msgspec.json.format(msgspec.json.encode(plain_report(summary)), indent=2)
-    return text.decode() + "\n"
+    return json_text(plain_report(summary))

@@ -20,6 +20,7 @@ from mgtop.config.differences import differences
 from mgtop.config.errors import ConfigError
 from mgtop.config.load import load_config
 from mgtop.record.launch import CONFIG_FILE
+from mgtop.report.json_text import json_text
 from mgtop.report.numbers import NOT_KNOWN
 from mgtop.rounds.between_runs import Scatter, scatter_of
 from mgtop.rounds.bootstrap import median, percentile_interval
@@ -137,7 +138,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
 
 def render(comparison: Comparison) -> str:
     """As indented JSON, ended by a line break."""
-    return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
+    return json_text(comparison)
 
 
 def _figures(reading: Reading, causes: Sequence[str]) -> dict[str, Value]:

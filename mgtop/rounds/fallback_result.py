@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from mgtop.report.json_text import json_text
 from mgtop.rounds.fallback import are_gone, expected_tails, is_troubled, memory_signs, rows_of
 from mgtop.rounds.notches import MEMORY, USUAL, kind_of, notches
 from mgtop.rounds.overlay import Overlay, overlay
@@ -112,7 +113,7 @@ def result_of(state: State, prepared: Prepared, path: str = "") -> FallbackResul
 
 def render(result: FallbackResult) -> str:
     """As indented JSON, ended by a line break."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    return json_text(result)
 
 
 def _tried(setting: dict[str, Any], rows: Sequence[Row], baseline: Sequence[Row]) -> Tried:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mgtop.report.json_text import json_text
 from mgtop.rounds.choice import Choice, choose
 from mgtop.rounds.linearity import Linearity, Tier, decide
 from mgtop.rounds.row import Row
@@ -59,7 +60,7 @@ def result_of(state: State, variables: Sequence[Variable], path: str = "") -> Re
 
 def render(result: Result) -> str:
     """As indented JSON, ended by a line break."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    return json_text(result)
 
 
 def _in_order(rows: Sequence[Row], variables: Sequence[Variable]) -> list[Row]:

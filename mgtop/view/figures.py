@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from mgtop.charts.axis import clock
 
 NOT_KNOWN = "n/a"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
