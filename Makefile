@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest format wheels release clean
+.PHONY: help demo test check pytest format wheels site release clean
 
 help:
 	@grep -E '^# make' Makefile | cut -c3-
@@ -49,9 +49,13 @@ wheels: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m build --outdir dist mgtop/probe
 
+# make site    the documentation as a site, in site/
+site: $(VENV)/.dev
+	$(BIN)/python docs/make_site.py
+
 # make release  builds everything twice, installs it in clean environments of every Python, uses it
 release: $(VENV)/.dev
 	$(BIN)/python .ci/release.py --tests $(ARGS)
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
