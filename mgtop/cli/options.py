@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+from mgtop.cli.errors import USAGE, UserError
+
+if TYPE_CHECKING:
+    import socket
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -16,10 +21,79 @@ LARGEST = 1e9
 """Number on a command line: thirty years in seconds."""
 
 
+class Address(NamedTuple):
+    """Where to listen; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def bind(self) -> socket.socket:
+        """A socket that listens there: whoever is told of it can connect at once.
+
+        Raises:
+            UserError: there is no such address here, or it is in use.
+        """
+        import socket
+
+        listener: socket.socket | None = None
+        try:
+            found = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            family, kind, protocol, _name, address = found[0]
+            listener = socket.socket(family, kind, protocol)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen()
+        except OSError as error:
+            if listener is not None:
+                listener.close()
+            raise UserError(
+                f"Cannot listen on {self}: {error.strerror}. Name another with --listen HOST:PORT "
+                "(port 0 is any that is free).",
+                USAGE,
+            ) from None
+        return listener
+
+
 if TYPE_CHECKING:
     PathParameter = click.ParamType[Path]
-else:
-    PathParameter = click.ParamType  # generic only from click 8.2 on
+    AddressParameter = click.ParamType[Address]
+else:  # generic only from click 8.2 on
+    PathParameter = AddressParameter = click.ParamType
+
+
+class AddressType(AddressParameter):
+    """``HOST:PORT``, ``:PORT``, ``PORT`` or ``HOST``.
+
+    Args:
+        usual: what stands for the half that is not given.
+    """
+
+    name = "host:port"
+
+    def __init__(self, usual: Address) -> None:
+        self.usual = usual
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address:
+        """Read it; no name is looked up."""
+        if isinstance(value, Address):
+            return value
+        text = str(value).strip()
+        host, colon, port = text.rpartition(":")
+        if not colon or text.endswith("]"):
+            host, port = ("", text) if text.isdecimal() else (text, "")
+        host = host.removeprefix("[").removesuffix("]")
+        number = int(port) if port.isdecimal() and port.isascii() else -1
+        if port and not 0 <= number <= 65535:
+            self.fail(f"{value!r} is not HOST:PORT, with a port up to 65535.", param, ctx)
+        return Address(host or self.usual.host, number if port else self.usual.port)
 
 
 class Number(click.FloatRange):
@@ -120,6 +194,17 @@ def fps(function: Function) -> Function:
         metavar="N",
         help="Drawings of the screen per second (default: 4).",
     )(function)
+
+
+def listen(usual: Address) -> Callable[[Function], Function]:
+    """``--listen HOST:PORT`` → ``listen: Address``."""
+    return click.option(
+        "--listen",
+        type=AddressType(usual),
+        default=str(usual),
+        metavar="HOST:PORT",
+        help=f"Where to listen (default: {usual}, which only this machine reaches).",
+    )
 
 
 def recording_options(function: Function) -> Function:

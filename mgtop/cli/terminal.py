@@ -17,6 +17,8 @@ def need_terminal(instead: str) -> None:
     Raises:
         UserError: no terminal, or one that can only print line after line.
     """
+    if os.environ.get("TEXTUAL_DRIVER"):  # something else than a terminal shows it: a browser
+        return
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise UserError(f"There is no terminal to draw on; {instead}.")
     if os.environ.get("TERM") == "dumb":

@@ -23,6 +23,27 @@ class ViewedType(SessionType):
         return rounds if rounds is not None else super().convert(value, param, ctx)
 
 
+def newest_unless(session: Path | None) -> Path:
+    """The session, or where none was named the live one that was started last.
+
+    Raises:
+        UserError: none was named, and none is live.
+    """
+    if session is not None:
+        return session
+    from mgtop.session.folder import newest_live
+
+    entry = newest_live()
+    if entry is None:
+        command = click.get_current_context().info_name
+        raise UserError(
+            "No session is live. mgtop ls lists the recorded ones; "
+            f"mgtop {command} NAME opens one.",
+            USAGE,
+        )
+    return entry.path
+
+
 @click.command(
     "view",
     epilog="\b\nExamples:\n  mgtop view\n  mgtop view stormlight --fps 1\n",
@@ -40,21 +61,12 @@ def command(session: Path | None, fps: float | None, readonly: bool) -> None:
     from mgtop.rounds.state import holds_rounds
 
     need_terminal("mgtop report prints what a session shows")
-    if session is None:
-        from mgtop.session.folder import newest_live
-
-        entry = newest_live()
-        if entry is None:
-            raise UserError(
-                "No session is live. mgtop ls lists the recorded ones; mgtop view NAME opens one.",
-                USAGE,
-            )
-        session = entry.path
-    elif holds_rounds(session):
+    folder = newest_unless(session)
+    if holds_rounds(folder):
         from mgtop.view.rounds_app import run_rounds_view
 
-        run_rounds_view(session)
+        run_rounds_view(folder)
         return
     from mgtop.view.app import run_view
 
-    run_view(session, fps=fps, readonly=readonly)
+    run_view(folder, fps=fps, readonly=readonly)
