@@ -93,8 +93,10 @@ def guided(target: Target, seconds: int) -> None:
     corpus = Path(tempfile.mkdtemp(prefix="mgtop-corpus-"))
     for number, data in enumerate(target.seeds()):
         (corpus / str(number)).write_bytes(data)
-    words = [sys.argv[0], f"-max_total_time={seconds}", "-timeout=5", "-rss_limit_mb=2048"]
-    atheris.Setup([*words, str(corpus)], lambda data: read(data) and None)
+    limits = [f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048"]
+    kept_in = f"-artifact_prefix={corpus.parent}/mgtop-"
+    words = [sys.argv[0], *limits, kept_in, str(corpus)]
+    atheris.Setup(words, lambda data: read(data) and None)
     atheris.Fuzz()
 
 

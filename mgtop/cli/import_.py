@@ -78,6 +78,7 @@ def command(log: BinaryIO, config: Path | None, tables: tuple[Path, ...], out: P
     from mgtop.record.launch import CONFIG_FILE
     from mgtop.record.output import OUTPUT_FILE
     from mgtop.record.textlog_session import read_log, session_records
+    from mgtop.session.folder import open_private
     from mgtop.session.secrets import mask
 
     plan = _load(config)
@@ -95,11 +96,12 @@ def command(log: BinaryIO, config: Path | None, tables: tuple[Path, ...], out: P
         gpu = _gpu_records(read, tables, contents)
         folder = _write(session_records(contents, name, mask(params), settings, gpu), name, out)
         copy.seek(0)
-        with (folder / OUTPUT_FILE).open("wb") as file:
+        with open_private(folder / OUTPUT_FILE) as file:
             shutil.copyfileobj(copy, file)
     if config is not None:
         used = msgspec.structs.replace(plan, name=name, params=params, warmup=settings.warmup)
-        (folder / CONFIG_FILE).write_text(kept_yaml(used, config), encoding="utf-8")
+        with open_private(folder / CONFIG_FILE) as file:
+            file.write(kept_yaml(used, config).encode())
     if contents.coarse:
         say(
             f"{contents.coarse:,} events have no other time than the log's clock, which tells "

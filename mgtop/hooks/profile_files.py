@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,7 +167,9 @@ def _entry_problems(at: str, entry: Entry) -> Iterator[tuple[str, str]]:
 
 def _bad_pattern(pattern: str) -> str | None:
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what may mean something else in a later Python
+            re.compile(pattern)
     except re.error as error:
         return f"is no regular expression: {error}"
     return None

@@ -19,7 +19,7 @@ from mgtop.record.edited import place_copies
 from mgtop.record.plan import Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
 from mgtop.record.target import explain
-from mgtop.session.folder import create
+from mgtop.session.folder import create, open_private
 from mgtop.session.writer import SessionWriteError
 
 RECORDER_LOG = "recorder.log"
@@ -159,7 +159,8 @@ def start(
     try:
         folder = create(plan.name, dict(varied or {}), out, time.time_ns())
         if config_yaml is not None:
-            (folder / CONFIG_FILE).write_text(config_yaml, encoding="utf-8")
+            with open_private(folder / CONFIG_FILE) as file:
+                file.write(config_yaml.encode())
         write_plan(folder, place_copies(plan, folder))
         log = os.open(
             folder / RECORDER_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600

@@ -11,6 +11,7 @@ import time
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from platformdirs import user_state_path
@@ -156,6 +157,16 @@ def word_for(folder: Path, root: Path | None = None) -> str:
     root = sessions_root() if root is None else root
     here = folder.resolve().parent == root.resolve()
     return shlex.quote(folder.name if here else str(folder))
+
+
+def open_private(path: Path) -> BinaryIO:
+    """Begin a file of a session anew, for its owner alone, whatever its folder allows.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    return open(os.open(path, flags, 0o600), "wb")
 
 
 def _readable(folder: Path) -> Path:
