@@ -42,9 +42,12 @@ class Model:
 
     Args:
         settings: how to judge, where the log does not say (its first record does).
+        judge: False takes in the requests alone, for those who want frames without causes:
+            no readings, no tails, a tenth of the time.
     """
 
-    def __init__(self, settings: AnalysisSettings | None = None) -> None:
+    def __init__(self, settings: AnalysisSettings | None = None, judge: bool = True) -> None:
+        self.judges = judge
         self.settings = settings or AnalysisSettings()
         self.about = About()
         self.channels = Channels(self.settings)
@@ -59,6 +62,9 @@ class Model:
         """Records that cannot be true."""
         self.on_interval: Callable[[Request, Interval], None] | None = None
         """Called with every known interval as it comes, those of the warm-up among them."""
+        self.on_emit: Callable[[Request, r.FrameEmit, Interval | None], None] | None = None
+        """Called with every emit that is taken, and its interval where that is known. A request
+        that a better route tells of is ``dropped`` later, and its emits with it."""
         self.judged = JudgedTails()
         self._fed = 0
         self._known: tuple[int, Summary] | None = None
@@ -102,6 +108,8 @@ class Model:
             self.marks.append(record)  # it must not move the log's time
             return
         self.about.seen(record.t_ns)
+        if not self.judges and type(record) not in self._takes:
+            return
         if isinstance(record, r.SessionStart):
             self._session_start(record)
         for output, frames in self.outputs.passed(record.t_ns):
@@ -112,7 +120,8 @@ class Model:
             self._take(record)
 
     def _take(self, record: r.AnyRecord) -> None:
-        self.channels.feed(record)
+        if self.judges:
+            self.channels.feed(record)
         for take in self._takes.get(type(record), ()):
             take(record)
 
@@ -141,6 +150,9 @@ class Model:
 
     def _span(self, record: r.Span) -> None:
         name = self.traffic.span_name(record.proc, record.name)
+        if not self.judges:
+            self.outputs.worked(record, name)  # which emits of an output are one block
+            return
         self.traffic.span(record)
         self.actions.worked(record, name)
         self.outputs.worked(record, name)
@@ -162,6 +174,10 @@ class Model:
         if taken is None:
             return
         request, interval = taken
+        if self.on_emit is not None:
+            self.on_emit(request, frame, interval)
+        if not self.judges:
+            return
         self.actions.emitted(request, frame)
         if interval is not None:
             if self.on_interval is not None:

@@ -114,9 +114,7 @@ class Traffic:
 
     def span(self, record: r.Span) -> None:
         """Work was done for a request."""
-        request = self._of(record)
-        if request is None and record.request == NOT_TOLD_APART:
-            request = self._only_open(record.proc)
+        request = self.worked_for(record)
         if request is not None:
             request.spans.add(self.span_name(record.proc, record.name), record.duration_ns)
 
@@ -203,6 +201,13 @@ class Traffic:
             request.detector.ended = True
 
     # ------------------------------------------------------------------------ questions
+
+    def worked_for(self, record: r.Span) -> Request | None:
+        """The request that a span belongs to, as far as is known by now."""
+        request = self._of(record)
+        if request is None and record.request == NOT_TOLD_APART:
+            return self._only_open(record.proc)
+        return request
 
     def span_name(self, proc: int, number: int) -> str:
         """The text of a span's number."""

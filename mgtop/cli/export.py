@@ -11,13 +11,14 @@ import click
 from mgtop.cli.errors import USAGE, UserError, say
 from mgtop.cli.options import session_argument
 
-FORMATS = ("csv", "jsonl", "mangohud", "perfetto", "presentmon")
+FORMATS = ("csv", "jsonl", "mangohud", "parquet", "perfetto", "presentmon")
 
 _EXAMPLES = """\b
 Examples:
   mgtop export stormlight --to perfetto -o trace.json    then open it at ui.perfetto.dev
   mgtop export stormlight --to csv | column -s, -t | less
-  mgtop export stormlight --to mangohud -o stormlight.csv"""
+  mgtop export stormlight --to mangohud -o stormlight.csv
+  mgtop export stormlight --to parquet -o stormlight     a folder of five tables"""
 
 
 @click.command("export", epilog=_EXAMPLES)
@@ -26,23 +27,34 @@ Examples:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write; without it, stdout.",
+    type=click.Path(path_type=Path),
+    help="File to write; without it, stdout. For parquet: the folder to make.",
 )
 @click.option(
     "--raw",
     is_flag=True,
     help="mangohud, presentmon: one row per emit, instead of one per frame as it is played.",
 )
-def command(session: Path, to: str, output: Path | None, raw: bool) -> None:
+@click.option(
+    "--no-causes",
+    is_flag=True,
+    help="parquet: leave out why frames were late, which takes most of the time.",
+)
+def command(session: Path, to: str, output: Path | None, raw: bool, no_causes: bool) -> None:
     """Write a session in another tool's format.
 
     csv and jsonl have a row per emit. perfetto is a trace with spans, frames, readings and marks.
     mangohud and presentmon are frame logs as games have them: a row per frame as the viewer sees
-    it, in which a stall is one long frame.
+    it, in which a stall is one long frame. parquet is a folder with frames, spans, samples, tails
+    and marks, a file each; it needs the extra `parquet`.
     """
     if raw and to not in ("mangohud", "presentmon"):
         raise UserError("--raw is for --to mangohud and --to presentmon.", USAGE)
+    if no_causes and to != "parquet":
+        raise UserError("--no-causes is for --to parquet.", USAGE)
+    if to == "parquet":
+        _write_tables(session, output, not no_causes)
+        return
     if output is None:
         _write(session, to, raw, sys.stdout)
         return
@@ -58,3 +70,26 @@ def _write(folder: Path, to: str, raw: bool, out: TextIO) -> None:
     from mgtop.export.write import write
 
     write(folder, to, out, raw)
+
+
+def _write_tables(folder: Path, output: Path | None, judge: bool) -> None:
+    if output is None:
+        raise UserError("Parquet is a folder of tables: say which one with -o FOLDER.", USAGE)
+    try:
+        from mgtop.export import parquet
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "mgtop":
+            raise
+        raise UserError(
+            "--to parquet needs pyarrow: pip install 'mgtop[parquet]'.", USAGE
+        ) from None
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        if next(output.iterdir(), None) is not None:
+            raise UserError(f"{output} is not empty; name a new folder with -o.", USAGE)
+        parquet.write(folder, output, judge)
+    except OSError as error:
+        raise UserError(
+            f"{output}: {error.strerror}; name another folder with -o.", USAGE
+        ) from None
+    say(f"wrote {', '.join(sorted(file.name for file in output.iterdir()))} into {output}.")

@@ -21,7 +21,7 @@ def write(session: Told, out: TextIO) -> None:
         rows.writerow(
             (
                 f.request, f.pid, f.emit, f.index, f.count,
-                f"{(f.t_ns - session.begin_ns) / 1e6:.3f}",
+                f"{f.t_ms:.3f}",
                 _text(f.interval_ms), int(f.warmup), _text(f.excess_ms), f.cause or "",
             )
         )  # fmt: skip

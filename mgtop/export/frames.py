@@ -7,36 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from mgtop.analysis.model import Model
 from mgtop.analysis.playout import NS
-from mgtop.analysis.requests import Request
 from mgtop.analysis.summary import Summary
-from mgtop.session.marks import read_marks
-from mgtop.session.reader import read_all
-from mgtop.wire import records as r
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One emit: ``count`` frames that left together.
-
-    Attributes:
-        t_ns: when, in ``CLOCK_MONOTONIC``.
-        interval_ms: since the emit before of the same request; None: not known.
-        warmup: it is in no statistic.
-        excess_ms, cause: where it was a late frame.
-    """
-
-    request: str
-    pid: int
-    index: int
-    emit: int
-    count: int
-    t_ns: int
-    interval_ms: float | None
-    warmup: bool
-    excess_ms: float | None = None
-    cause: str | None = None
+from mgtop.export.emits import Emits, Frame, late_frames
+from mgtop.report.follow import Follower
 
 
 @dataclass(frozen=True)
@@ -59,55 +33,20 @@ class Told:
 
 def told(folder: Path) -> Told:
     """Read a session."""
-    model = Model()
-    emits: list[r.FrameEmit] = []
-    begin_ns = wall_ns = 0
-    for record in read_all(folder):
-        model.feed(record)
-        begin_ns = begin_ns or record.t_ns
-        if isinstance(record, r.FrameEmit):
-            emits.append(record)
-        elif isinstance(record, r.SessionStart):
-            begin_ns, wall_ns = record.t_ns, record.wall_ns
-    for mark in read_marks(folder, 0):
-        model.feed(mark)
-    model.finish()
-    summary = model.summary()
-    frames = list(_frames(model, summary, emits))
-    frames.sort(key=lambda frame: frame.t_ns)
-    fps = {q.id: q.fps for q in model.traffic.requests if q.fps is not None}
-    return Told(summary, begin_ns, wall_ns, frames, fps)
+    follower = Follower(folder)
+    emits = Emits(follower.model)
+    follower.catch_up()
+    return told_by(follower, emits)
 
 
-def _frames(model: Model, summary: Summary, emits: list[r.FrameEmit]) -> Iterator[Frame]:
-    late = {(tail.request, tail.emit): tail for tail in summary.tails.frames}
-    skipped = model.settings.warmup.emits
-    before: dict[Request, r.FrameEmit] = {}
-    for emit in emits:
-        request = model.traffic.find(emit.proc, emit.request, emit.route)
-        if request is None or request.dropped:
-            continue  # a better route tells of them
-        last = before.get(request)
-        before[request] = emit
-        follows = last is not None and emit.emit == last.emit + 1 and emit.t_ns > last.t_ns
-        interval_ms = None
-        if emit.interval_ns is not None:
-            interval_ms = emit.interval_ns / 1e6
-        elif last is not None and follows:
-            interval_ms = (emit.t_ns - last.t_ns) / 1e6
-        tail = late.get((request.id, emit.emit))
-        yield Frame(
-            request=request.id,
-            pid=r.pid_of(emit.proc),
-            index=emit.index,
-            emit=emit.emit,
-            count=emit.count,
-            t_ns=emit.t_ns,
-            interval_ms=interval_ms,
-            warmup=request.left_out or emit.emit < skipped,
-            excess_ms=None if tail is None else tail.excess_ms,
-            cause=None if tail is None else tail.cause,
-        )
+def told_by(follower: Follower, emits: Emits) -> Told:
+    """What was read of a session so far."""
+    about = follower.model.about
+    summary = follower.summary()
+    frames = list(emits.frames(about.start_ns, late_frames(summary)))
+    fps = {q.id: q.fps for q in follower.model.traffic.requests if q.fps is not None}
+    wall_ns = 0 if about.start is None else about.start.wall_ns
+    return Told(summary, about.start_ns, wall_ns, frames, fps)
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,23 @@ from typing import TextIO
 
 import msgspec
 
+from mgtop.export.emits import late_frames
 from mgtop.export.frames import Told
 
 
 def write(session: Told, out: TextIO) -> None:
     """Write all emits; what is not known is null."""
-    late = {(tail.request, tail.emit): tail for tail in session.summary.tails.frames}
+    late = late_frames(session.summary)
     encode = msgspec.json.Encoder().encode
     for f in session.frames:
-        tail = late.get((f.request, f.emit))
+        tail = late.get((f.proc, f.request, f.emit))
         row = {
             "request": f.request,
             "pid": f.pid,
             "emit": f.emit,
             "index": f.index,
             "count": f.count,
-            "t_ms": round((f.t_ns - session.begin_ns) / 1e6, 3),
+            "t_ms": round(f.t_ms, 3),
             "interval_ms": f.interval_ms,
             "warmup": f.warmup,
             "late": None if tail is None else msgspec.to_builtins(tail),

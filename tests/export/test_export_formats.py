@@ -6,10 +6,13 @@ import contextlib
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -111,6 +114,40 @@ def test_mangohud(session: Path) -> None:
     assert [int(row["elapsed"]) for row in rows] == sorted(int(row["elapsed"]) for row in rows)
     raw = text(session, "mangohud", raw=True).splitlines()[3:]
     assert len(raw) == 39
+
+
+def test_a_reader_of_mangohud_logs_opens_it(session: Path, tmp_path: Path) -> None:
+    log, found = tmp_path / "blocks.csv", tmp_path / "found.json"
+    log.write_text(text(session, "mangohud"))
+    words = [
+        "-c",
+        "from mangohudpy.cli import main; main()",
+        "summary",
+        "--input",
+        str(log),
+        "--json-output",
+        str(found),
+    ]
+    read = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert read.returncode == 0, read.stdout + read.stderr
+    [summary] = json.loads(found.read_text())
+    assert summary["samples"] == 159
+    assert summary["frametime"]["max"] == pytest.approx(325)
+    assert summary["fps"]["max"] == pytest.approx(40)
+
+
+def test_data_frames_read_the_logs(session: Path) -> None:
+    mangohud = pd.read_csv(io.StringIO(text(session, "mangohud")), skiprows=2)
+    presentmon = pd.read_csv(io.StringIO(text(session, "presentmon")))
+    emits = pd.read_csv(io.StringIO(text(session, "csv")))
+    assert list(mangohud.columns) == list(MANGOHUD)
+    assert list(presentmon.columns) == list(PRESENTMON)
+    seen = [frame.ms for frame in shown(told(session))]
+    assert mangohud["frametime"].tolist() == pytest.approx(seen, abs=1e-4)
+    assert presentmon["msBetweenPresents"].tolist() == pytest.approx(seen, abs=1e-4)
+    assert emits["interval_ms"].dropna().max() == 400
+    lasted = presentmon["TimeInSeconds"].diff().dropna() * 1000  # rows add up to the clock
+    assert lasted.tolist() == pytest.approx(seen[1:], abs=2e-3)
 
 
 def test_presentmon(session: Path) -> None:

@@ -1,0 +1,170 @@
+"""The tables of a session for Arrow: frames, spans, samples, tails, marks. Needs pyarrow."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import to_builtins
+
+from mgtop.analysis.summary import MarkSummary, Summary, Tail
+from mgtop.analysis.traffic import Traffic
+from mgtop.export.emits import Emits, Late
+from mgtop.export.samples import Sample, Sampled
+from mgtop.export.spans import Span, spans_of
+from mgtop.wire.records import AnyRecord, pid_of
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+FRAMES = pa.schema(
+    {
+        "request": WORD, "pid": pa.int32(), "emit": pa.int64(), "index": pa.int64(),
+        "count": pa.int32(), "t_ms": pa.float64(), "interval_ms": pa.float64(),
+        "warmup": pa.bool_(), "excess_ms": pa.float64(), "cause": WORD,
+    }
+)  # fmt: skip
+SPANS = pa.schema(
+    {
+        "request": WORD, "pid": pa.int32(), "tid": pa.int32(), "name": WORD, "index": pa.int64(),
+        "begin_ms": pa.float64(), "duration_ms": pa.float64(), "cpu_ms": pa.float64(),
+        "run_delay_ms": pa.float64(),
+    }
+)  # fmt: skip
+SAMPLES = pa.schema(
+    {
+        "t_ms": pa.float64(), "name": WORD, "device": pa.int32(), "pid": pa.int32(),
+        "value": pa.float64(),
+    }
+)  # fmt: skip
+_SHARE = pa.struct({"name": pa.string(), "explained_ms": pa.float64(), "bound": pa.string()})
+_EVIDENCE = pa.struct(
+    {
+        "channel": pa.string(), "state": pa.string(), "value": pa.float64(), "unit": pa.string(),
+        "source": pa.string(), "period_ms": pa.float64(), "lead_ms": pa.float64(),
+    }
+)  # fmt: skip
+TAILS = pa.schema(
+    {
+        "request": pa.string(), "pid": pa.int32(), "emit": pa.int64(), "index": pa.int64(),
+        "count": pa.int32(), "t_ms": pa.float64(), "interval_ms": pa.float64(),
+        "excess_ms": pa.float64(), "visible": pa.bool_(), "cause": pa.string(),
+        "causes": pa.list_(_SHARE), "evidence": pa.list_(_EVIDENCE), "final": pa.bool_(),
+    }
+)  # fmt: skip
+MARKS = pa.schema(
+    {
+        "t_ms": pa.float64(), "request": pa.string(), "index": pa.int64(), "note": pa.string(),
+    }
+)  # fmt: skip
+
+
+class Tables(NamedTuple):
+    """A session's tables; columns and units: docs/exports.md."""
+
+    frames: pa.Table
+    spans: pa.Table
+    samples: pa.Table
+    tails: pa.Table
+    marks: pa.Table
+
+
+def frames_table(emits: Emits, begin_ns: int, late: Late) -> pa.Table:
+    """A row per emit that counts, in the order of time; ``begin_ns``: the session's start."""
+    whose = _numbers(emits.whose, pa.int64())
+    requests = emits.requests
+    of_request = {
+        "request": pa.array([q.id for q in requests], pa.string()),
+        "pid": pa.array([pid_of(q.proc) for q in requests], pa.int32()),
+        "left_out": pa.array([q.left_out for q in requests], pa.bool_()),
+    }
+    interval_ms = _numbers(emits.interval_ms, pa.float64())
+    emit = _numbers(emits.emit, pa.int64())
+    t_ms = pc.divide(pc.subtract(_numbers(emits.t_ns, pa.int64()), begin_ns), 1e6)
+    skipped = pc.less(emit, emits.skipped)
+    excess_ms, cause = _lateness(emits, late)
+    table = pa.table(
+        {
+            "request": of_request["request"].take(whose).dictionary_encode(),
+            "pid": of_request["pid"].take(whose),
+            "emit": emit,
+            "index": _numbers(emits.index, pa.int64()),
+            "count": _numbers(emits.count, pa.int64()).cast(pa.int32()),
+            "t_ms": t_ms,
+            "interval_ms": pc.if_else(pc.is_nan(interval_ms), None, interval_ms),
+            "warmup": pc.or_(skipped, of_request["left_out"].take(whose)),
+            "excess_ms": excess_ms,
+            "cause": cause.dictionary_encode(),
+        },
+        schema=FRAMES,
+    )
+    return table.take(pa.array(emits.order(), pa.int64()))
+
+
+def _numbers(column: array[Any], kind: pa.DataType) -> pa.Array:
+    """A copy: the column may go on growing."""
+    assert column.itemsize == 8, column.typecode
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column.tobytes())])
+
+
+def _lateness(emits: Emits, late: Late) -> tuple[pa.Array, pa.Array]:
+    """Excess and cause of each emit, None where it was not late."""
+    excess_ms: list[float | None] = [None] * len(emits.emit)
+    causes: list[str | None] = [None] * len(emits.emit)
+    if late:
+        keys = [(request.proc, request.id) for request in emits.requests]
+        for i, (whose, emit) in enumerate(zip(emits.whose, emits.emit, strict=True)):
+            tail = late.get((*keys[whose], emit))
+            if tail is not None:
+                excess_ms[i], causes[i] = tail.excess_ms, tail.cause
+    return pa.array(excess_ms, pa.float64()), pa.array(causes, pa.string())
+
+
+def spans_batch(rows: Sequence[Span]) -> pa.RecordBatch:
+    """Spans as one batch."""
+    return _batch(rows, SPANS)
+
+
+def samples_batch(rows: Sequence[Sample]) -> pa.RecordBatch:
+    """Samples as one batch."""
+    return _batch(rows, SAMPLES)
+
+
+def tails_table(tails: Iterable[Tail]) -> pa.Table:
+    """A row per late frame, in the order of time, with its causes and evidence."""
+    rows = [{**to_builtins(tail), "pid": pid_of(tail.proc)} for tail in tails]
+    return pa.Table.from_pylist(rows, schema=TAILS)
+
+
+def marks_table(marks: Iterable[MarkSummary]) -> pa.Table:
+    """A row per mark, in the order of time."""
+    return pa.Table.from_pylist([to_builtins(mark) for mark in marks], schema=MARKS)
+
+
+def _batch(rows: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array(list(map(attrgetter(field.name), rows)), field.type) for field in schema]
+    return pa.record_batch(columns, schema=schema)
+
+
+def tables(
+    summary: Summary,
+    emits: Emits,
+    late: Late,
+    batches: Iterable[Sequence[AnyRecord]],
+    traffic: Traffic,
+    begin_ns: int,
+) -> Tables:
+    """All tables of a session that was read; ``batches``: its log once more."""
+    spans, samples, sampled = [], [], Sampled(begin_ns)
+    for records in batches:
+        spans.append(spans_batch(spans_of(records, traffic, begin_ns)))
+        samples.append(samples_batch(sampled.rows(records)))
+    return Tables(
+        frames_table(emits, begin_ns, late),
+        pa.Table.from_batches(spans, SPANS).unify_dictionaries(),
+        pa.Table.from_batches(samples, SAMPLES).unify_dictionaries(),
+        tails_table(summary.tails.frames),
+        marks_table(summary.marks),
+    )

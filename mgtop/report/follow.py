@@ -1,0 +1,93 @@
+"""Reading a session into a model, and going on where one left off while it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mgtop.analysis.model import Model
+from mgtop.analysis.summary import Summary
+from mgtop.session.lock import is_live
+from mgtop.session.marks import MarksReader
+from mgtop.session.reader import LogReader
+from mgtop.wire.records import AnyRecord
+
+
+class Follower:
+    """Feeds a model from a session's folder, in the order of the log.
+
+    Args:
+        folder: the session's.
+        model: what to feed; default: a new one.
+
+    Attributes:
+        live: a recorder held the session at the last poll.
+        at_end: the last poll came to the end of what was written.
+        begin_ns: time of the first record; None: none has come.
+        end_ns: the newest time of a record, in ``CLOCK_MONOTONIC``.
+    """
+
+    def __init__(self, folder: Path, model: Model | None = None) -> None:
+        self.folder = folder
+        self.model = Model() if model is None else model
+        self.live = False
+        self.begin_ns: int | None = None
+        self.end_ns = 0
+        self._reader = LogReader(folder)
+        self._marks = MarksReader(folder)
+        self._finished = False
+
+    @property
+    def at_end(self) -> bool:
+        """The last poll came to the end of what was written."""
+        return self._reader.at_end
+
+    @property
+    def error(self) -> str | None:
+        """Why the log could not be read at the last poll; None: it could."""
+        return self._reader.error
+
+    def poll(self) -> list[AnyRecord]:
+        """Feed what was written since, some megabytes at most, and give it.
+
+        A session that has ended is judged to its end once all of it is read.
+        """
+        self.live = is_live(self.folder)  # asked first: what it wrote last is read below
+        records = self._reader.poll()
+        for record in records:
+            self.model.feed(record)
+            self.end_ns = max(self.end_ns, record.t_ns)
+        if records and self.begin_ns is None:
+            self.begin_ns = records[0].t_ns
+        if self.at_end:
+            for mark in self._marks.poll():
+                self.model.feed(mark)
+            if not self.live and not self._finished:
+                self._finished = True
+                self.model.finish()
+        return records
+
+    def catch_up(self) -> None:
+        """Feed all that is written."""
+        self.poll()
+        while not self.at_end:
+            self.poll()
+
+    def summary(self) -> Summary:
+        """What the session shows as far as it was read.
+
+        Of one that is still recorded the newest tails are not final yet.
+        """
+        summary = self.model.summary()
+        return msgspec.structs.replace(
+            summary,
+            session=msgspec.structs.replace(
+                summary.session, path=str(self.folder.resolve()), live=self.live
+            ),
+            losses=msgspec.structs.replace(
+                summary.losses,
+                log_damaged=self._reader.malformed_chunks,
+                records_unknown=self._reader.unknown_records,
+            ),
+        )
