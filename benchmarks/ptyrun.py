@@ -162,6 +162,10 @@ class Line:
         self._allowed, self._allowed_at = 0.0, self._started
         self._last = b""
 
+    def passed_s(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._started
+
     def read(self, wait_s: float) -> bool:
         """Take what comes within ``wait_s``; True if something did."""
         if not select.select([self._master], [], [], wait_s)[0]:
@@ -180,7 +184,7 @@ class Line:
             self.open = False
             return False
         self._allowed -= len(data)
-        self.chunks.append((time.monotonic() - self._started, data))
+        self.chunks.append((self.passed_s(), data))
         self._answer(data)
         return True
 

@@ -222,10 +222,9 @@ def _follow(recording: Recording, process: Process, interrupted: list[int]) -> i
 
 
 def _on_screen(recording: Recording, process: Process) -> int:
-    from mgtop.cli.conduct import STOPPING_S, say_goes_on, say_session
-    from mgtop.view.app import run_view
+    from mgtop.cli.conduct import STOPPING_S, say_goes_on, say_session, show
 
-    choice = run_view(recording.folder, fps=None, readonly=False)
+    choice = show(recording.folder)
     if choice != "leave":
         with contextlib.suppress(subprocess.TimeoutExpired):
             recording.wait(STOPPING_S)
@@ -291,9 +290,9 @@ def _open_existing(
     while is_live(folder) and not (folder / LOG_NAME).exists():
         time.sleep(_POLL_S)  # it is only just being started
     if interrupted is None:
-        from mgtop.view.app import run_view
+        from mgtop.cli.conduct import show
 
-        run_view(folder, fps=None, readonly=False)
+        show(folder)
         return OK
     deadline = None if seconds is None else time.monotonic() + seconds
     while is_live(folder) and not interrupted:

@@ -32,6 +32,7 @@ _LAST_LINES = 12
 if TYPE_CHECKING:
     from mgtop.record.launch import Outcome, Recording
     from mgtop.record.plan import Plan
+    from mgtop.view.screens.dialogs import Leaving
 
 
 def conduct(
@@ -100,9 +101,8 @@ def _give_away_stdin() -> None:
 
 def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) -> int:
     from mgtop.session.folder import word_for
-    from mgtop.view.app import run_view
 
-    choice = run_view(recording.folder, fps=fps, readonly=False)
+    choice = show(recording.folder, fps)
     if choice != "leave":
         with contextlib.suppress(subprocess.TimeoutExpired):
             recording.wait(STOPPING_S)
@@ -122,6 +122,20 @@ def _on_screen(recording: Recording, fps: float | None, gates: Sequence[str]) ->
         )
     say_session(recording.folder)
     return code
+
+
+def show(folder: Path, fps: float | None = None) -> Leaving:
+    """Show what is being recorded; return what was asked for on leaving.
+
+    A screen that fails harms no recording, and whoever sees it fail is told so.
+    """
+    from mgtop.view.app import run_view
+
+    try:
+        return run_view(folder, fps=fps, readonly=False)
+    except Exception:
+        say_goes_on(folder)
+        raise
 
 
 def say_goes_on(folder: Path) -> None:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.theme import BUILTIN_THEMES
@@ -21,7 +20,8 @@ from mgtop.session.lock import is_live
 from mgtop.session.marks import append_mark
 from mgtop.session.stop import CannotStop, NotLive, request_stop
 from mgtop.view.bindings import PLACES
-from mgtop.view.celldiff import Repainting, driver_class
+from mgtop.view.celldiff import Asking, Repainting, driver_class
+from mgtop.view.crash import RaisingApp
 from mgtop.view.feed import Feed
 from mgtop.view.glyphs import look
 from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
 
 DEFAULT_FPS = 4.0
 CATCH_UP_S = 0.02
+ARRIVING_S = 0.1
+"""How often to look whether a frame has been shown, which the next one waits for."""
 IDLE_S = 1.0
 """How often to look for news where nothing can have changed on the screen."""
 
 
-class MgtopApp(App[Leaving]):
+class MgtopApp(RaisingApp[Leaving]):
     """Shows one session.
 
     Args:
@@ -135,16 +137,23 @@ class MgtopApp(App[Leaving]):
     def _tick(self) -> None:
         now = time.monotonic()
         interval = self.viewing.pace.ticked(now, self._due)
+        driver, on_its_way = self._driver, False
+        if isinstance(driver, Asking):
+            interval = self.viewing.pace.shown(driver.take_answer())
+            on_its_way = driver.busy
         if not self._reading_can_wait():
             self.feed.poll()
         if not self.feed.caught_up:
             # A long log is being read: draw as often as always, and let keys have their turn.
-            if now >= self._draw_at:
+            if now >= self._draw_at and not on_its_way:
                 self._draw_at = now + interval
                 self.shown.draw()
             interval = CATCH_UP_S
         else:
-            self.shown.draw_if_new()
+            if on_its_way:
+                interval = min(interval, ARRIVING_S)
+            else:
+                self.shown.draw_if_new()
             if self.viewing.timeline.still:
                 interval = max(interval, IDLE_S)
         self._due = time.monotonic() + interval
@@ -343,4 +352,4 @@ class MgtopApp(App[Leaving]):
 
 def run_view(folder: Path, fps: float | None = None, readonly: bool = False) -> Leaving:
     """Show a session until the user leaves; return what was asked for on leaving."""
-    return MgtopApp(folder, fps or DEFAULT_FPS, readonly).run() or "leave"
+    return MgtopApp(folder, fps or DEFAULT_FPS, readonly).show() or "leave"

@@ -28,7 +28,8 @@ def leave_on_hangup(leave: Callable[[], object]) -> None:
     loop = asyncio.get_running_loop()
 
     def hung_up() -> None:
-        let_the_terminal_go()
+        if terminal_is_gone():  # a signal alone can be sent by anybody
+            let_the_terminal_go()
         leave()
 
     for number, act in ((signal.SIGHUP, hung_up), (signal.SIGTERM, leave)):

@@ -1,14 +1,23 @@
 """How often to draw: a slow line must not hold the keys up.
 
-Textual's output waits for the terminal; on a slow line the whole event loop then waits with
-it, and what shows is that the tick comes late. Two late ticks in a row halve the rate; ten
+A terminal that tells when it has shown a frame (:mod:`mgtop.view.asking`) gives what a frame
+costs the line: the time beyond that of the quickest frames, which is the way there and back. The
+line is to be busy for half of the time at most, so that a key's answer rarely finds it taken.
+
+Where the terminal does not tell: Textual's output waits for it, at last the whole event loop
+does, and what shows is that the tick comes late. Two late ticks in a row halve the rate; ten
 seconds without one bring it back a little.
 """
 
 from __future__ import annotations
 
+from collections import deque
+
+BUSY_SHARE = 0.5
+ANSWERS = 60
+"""Answers among which the quickest tells the way there and back."""
 LATE_SHARE = 0.5
-RECOVER_S = 10.0
+RECOVER_S, RECOVER_FACTOR = 10.0, 1.5
 SLOWEST_S = 5.0
 
 
@@ -24,6 +33,19 @@ class Pace:
         self.interval_s = self.wanted_s
         self._late = 0
         self._good_since_s: float | None = None
+        self._answers_s: deque[float] = deque(maxlen=ANSWERS)
+
+    def shown(self, answer_s: float | None) -> float:
+        """A frame was shown so long after it was sent (None: no news); return as ticked."""
+        if answer_s is not None:
+            self._answers_s.append(answer_s)
+            # Of the last two the quicker one: one slow answer is a busy machine, or one full page.
+            usual_s = min(list(self._answers_s)[-2:])
+            wanted_s = (usual_s - min(self._answers_s)) / BUSY_SHARE
+            if len(self._answers_s) > 1 and wanted_s > self.interval_s / RECOVER_FACTOR:
+                self.interval_s = max(self.interval_s, min(SLOWEST_S, wanted_s))
+                self._good_since_s = None
+        return self.interval_s
 
     def ticked(self, now_s: float, due_s: float) -> float:
         """A tick that was due at ``due_s`` came at ``now_s``; return the time to the next one."""
@@ -38,7 +60,7 @@ class Pace:
             if self._good_since_s is None:
                 self._good_since_s = now_s
             elif now_s - self._good_since_s >= RECOVER_S and self.interval_s > self.wanted_s:
-                self.interval_s = max(self.wanted_s, self.interval_s / 1.5)
+                self.interval_s = max(self.wanted_s, self.interval_s / RECOVER_FACTOR)
                 self._good_since_s = now_s
         return self.interval_s
 

@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.theme import BUILTIN_THEMES
 
 from mgtop.view.celldiff import Repainting, driver_class
+from mgtop.view.crash import RaisingApp
 from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
 from mgtop.view.screens.rounds import RoundsScreen
 from mgtop.view.themes import ANSI, DEFAULT, load_all
 
 
-class RoundsApp(App[None]):
+class RoundsApp(RaisingApp[None]):
     """Shows the rounds of one sweep or fallback.
 
     Args:
@@ -91,4 +91,4 @@ class RoundsApp(App[None]):
 
 def run_rounds_view(folder: Path) -> None:
     """Show the rounds of a folder until the user leaves."""
-    RoundsApp(folder).run()
+    RoundsApp(folder).show()

@@ -4,6 +4,6 @@
 where it is known to fit, Textual's own otherwise. ``MGTOP_CELLDIFF=off`` switches it off.
 """
 
-from mgtop.view.celldiff.choice import Repainting, driver_class
+from mgtop.view.celldiff.choice import Asking, Repainting, driver_class
 
-__all__ = ["Repainting", "driver_class"]
+__all__ = ["Asking", "Repainting", "driver_class"]

@@ -23,6 +23,18 @@ class Repainting(Protocol):
         """Draw the whole screen anew, whatever the terminal may show."""
 
 
+@runtime_checkable
+class Asking(Protocol):
+    """A driver that knows how long frames take to be shown."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame is still on its way to a terminal that tells."""
+
+    def take_answer(self) -> float | None:
+        """Seconds that the newest answer took, once; None: there is no new one."""
+
+
 def driver_class(
     environ: Mapping[str, str] = os.environ,
     platform: str = sys.platform,

@@ -19,13 +19,12 @@ import signal
 from types import FrameType
 
 from textual import events
-from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from mgtop.view.asking import SYNC_BEGIN, SYNC_END, AskingDriver
 from mgtop.view.celldiff.cells import ADDRESS
 from mgtop.view.celldiff.grid import CellGrid
 
-SYNC_BEGIN, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 HARMLESS = re.compile(
     r"(?:\x1b\[\?(?:7|25|100[0-6]|1015|1016|2004|2026|2048)[hl]"  # modes that move nothing
     r"|\x1b\[\?\d+\$p|\x1b\[6n|\x1b\[>?c"  # questions
@@ -39,7 +38,7 @@ MOST_FAILURES = 20
 """So many frames that do not fit into the terminal in a row, and comparing ends."""
 
 
-class CellDiffDriver(LinuxDriver):
+class CellDiffDriver(AskingDriver):
     """Sends the cells that changed."""
 
     _grid: CellGrid | None = None
@@ -105,7 +104,7 @@ class CellDiffDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal over, at first and after having been suspended."""
-        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual's
+        super().start_application_mode()
         self.forget()
         if self._started:
             self._size_changed()  # Textual does not draw after SIGCONT

@@ -1,0 +1,1 @@
+"""The screen over a slow, far SSH line."""
