@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mgtop.cli.errors import NOT_MET, OK, USAGE, UserError, say
+from mgtop.cli.errors import NOT_MET, NOT_WRITTEN, OK, USAGE, UserError, say
 from mgtop.cli.options import as_json, session_argument
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ Examples:
   mgtop report stormlight --json | jq .interval_ms.p95
   mgtop report stormlight --gate 'interval_ms.p95 < 80' --gate 'tails.count == 0'
   mgtop report stormlight --markdown > report.md
+  mgtop report stormlight --html report.html
   mgtop report stormlight --memory-csv >> memory.csv
   mgtop report stormlight --segments"""
 
@@ -39,6 +40,13 @@ Examples:
     help="Condition, as 'interval_ms.p95 < 80'; exit code 1 if not met.",
 )
 @click.option("--markdown", is_flag=True, help="Markdown of at most 60 kB, for a bug report.")
+@click.option(
+    "--html",
+    "html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="One HTML file that needs nothing else: curves, late frames with evidence, data.",
+)
 @click.option("--memory-csv", is_flag=True, help="Memory by stage as CSV, nothing else.")
 @click.option(
     "--segments",
@@ -50,6 +58,7 @@ def command(
     as_json: bool,
     gates: tuple[str, ...],
     markdown: bool,
+    html: Path | None,
     memory_csv: bool,
     segments: bool,
 ) -> int:
@@ -61,8 +70,10 @@ def command(
     from mgtop.report.gates import GateError, evaluate_all, parse_gate
     from mgtop.report.load import summarise
 
-    if as_json + markdown + memory_csv + segments > 1:
-        raise UserError("Give one of --json, --markdown, --memory-csv and --segments.", USAGE)
+    if as_json + markdown + (html is not None) + memory_csv + segments > 1:
+        raise UserError(
+            "Give one of --json, --markdown, --html, --memory-csv and --segments.", USAGE
+        )
     if segments:
         return _print_segments(session)
     try:
@@ -80,6 +91,8 @@ def command(
 
         summary = summarise(session)
         click.echo(page.render(summary), nl=False)
+    elif html is not None:
+        summary = _write_html(session, html)
     elif memory_csv:
         from mgtop.report import memory_csv as csv
 
@@ -107,6 +120,21 @@ def _print(session: Path) -> Summary:
     reading = read(session, columns_for(width))
     click.echo(text.render(reading.summary, width, reading.plot), nl=False)
     return reading.summary
+
+
+def _write_html(session: Path, file: Path) -> Summary:
+    from mgtop.report.html import COLUMNS, render
+    from mgtop.report.load import picture
+
+    if file.is_dir():
+        raise UserError(f"{file} is a folder; name a file, as in: --html {file}/report.html")
+    summary, view = picture(session, COLUMNS)
+    try:
+        file.write_text(render(summary, view), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{file} cannot be written ({error.strerror}).", NOT_WRITTEN) from None
+    say(f"wrote {file}.")
+    return summary
 
 
 def _print_segments(session: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mgtop.analysis.live import LiveView
 from mgtop.analysis.summary import Summary
 from mgtop.report.follow import Follower
 from mgtop.report.plot import IntervalPlot
@@ -32,14 +33,23 @@ def summarise(folder: Path) -> Summary:
 
 def read(folder: Path, columns: int = 0) -> Reading:
     """Summary, and the intervals over time in ``columns`` columns."""
+    summary, view = picture(folder, columns)
+    series = None if view is None else view.series.get("interval")
+    if view is None or series is None:
+        return Reading(summary)
+    plot = IntervalPlot(tuple(series.high), 0.0, (view.end_ns - view.begin_ns) / NS_PER_S)
+    return Reading(summary, plot)
+
+
+def picture(folder: Path, columns: int) -> tuple[Summary, LiveView | None]:
+    """Summary, and all channels over the whole session in ``columns`` columns.
+
+    The picture is None where no column was asked for, or nothing was recorded.
+    """
     follower = Follower(folder)
     follower.catch_up()
     summary = follower.summary()
     begin_ns, end_ns = follower.begin_ns, follower.end_ns
     if columns <= 0 or begin_ns is None or end_ns <= begin_ns:
-        return Reading(summary)
-    series = follower.model.view(end_ns, begin_ns, end_ns, columns).series.get("interval")
-    if series is None:
-        return Reading(summary)
-    plot = IntervalPlot(tuple(series.high), 0.0, (end_ns - begin_ns) / NS_PER_S)
-    return Reading(summary, plot)
+        return summary, None
+    return summary, follower.model.view(end_ns, begin_ns, end_ns, columns)
