@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mgtop.cli.errors import NOT_MET, OK, UserError
-from mgtop.cli.options import as_json
+from mgtop.cli.options import as_json, with_schema
 
 _EXAMPLES = """\b
 Examples:
@@ -29,6 +29,7 @@ _COLOURS = {"met": "green", "marginal": "yellow", "unmet": "red", "unknown": "cy
     "is available to it.",
 )
 @as_json
+@with_schema
 @click.option("--markdown", is_flag=True, help="A Markdown table.")
 @click.option("--all", "full", is_flag=True, help="Show packages that are met, too.")
 def command(repository: Path, python: str | None, as_json: bool, markdown: bool, full: bool) -> int:

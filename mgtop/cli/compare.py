@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mgtop.cli.errors import NOT_MET, OK, USAGE, UserError, say
-from mgtop.cli.options import as_json, session_argument
+from mgtop.cli.options import as_json, session_argument, with_schema
 
 _WIDTH = 80
 
@@ -25,6 +25,7 @@ Examples:
 )
 @session_argument(many=True)
 @as_json
+@with_schema
 @click.option(
     "--gate",
     "gates",

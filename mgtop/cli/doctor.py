@@ -8,7 +8,7 @@ import shutil
 import click
 
 from mgtop.cli.errors import NOT_MET, OK
-from mgtop.cli.options import as_json
+from mgtop.cli.options import as_json, with_schema
 
 _EXAMPLES = """\b
 Examples:
@@ -25,6 +25,7 @@ _COLOURS = {"ok": "green", "weak": "yellow", "missing": "red"}
 
 @click.command("doctor", epilog=_EXAMPLES)
 @as_json
+@with_schema
 def command(as_json: bool) -> int:
     """Say what works on this machine, what does not, and why.
 

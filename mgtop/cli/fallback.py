@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mgtop.cli.options import Number, as_json
+from mgtop.cli.options import Number, as_json, with_schema
 
 _EXAMPLES = """\b
 Examples:
@@ -44,6 +44,7 @@ The configuration names what can give way, the present value first:
     help="Folder for the rounds and their sessions (default: in the user's state folder).",
 )  # fmt: skip
 @as_json
+@with_schema
 def command(
     config: str,
     repeats: int,

@@ -217,3 +217,25 @@ def as_json(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")(
         function
     )
+
+
+def with_schema(function: Function) -> Function:
+    """``--schema``: print the JSON Schema of ``--json`` and end, whatever else is given."""
+    return click.option(
+        "--schema",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_schema,
+        help="Print the JSON Schema of --json, and end.",
+    )(function)
+
+
+def _print_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from mgtop.cli.schemas import schema_of
+    from mgtop.report.json_text import json_text
+
+    click.echo(json_text(schema_of(str(context.command.name))), nl=False)
+    context.exit()

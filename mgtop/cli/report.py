@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mgtop.cli.errors import NOT_MET, NOT_WRITTEN, OK, USAGE, UserError, say
-from mgtop.cli.options import as_json, session_argument
+from mgtop.cli.options import as_json, session_argument, with_schema
 
 if TYPE_CHECKING:
     from mgtop.analysis.summary import Summary
@@ -32,6 +32,7 @@ Examples:
 @click.command("report", epilog=_EXAMPLES)
 @session_argument()
 @as_json
+@with_schema
 @click.option(
     "--gate",
     "gates",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mgtop.cli.errors import NOT_MET, OK, UserError, say
-from mgtop.cli.options import as_json, out, seconds
+from mgtop.cli.options import as_json, out, seconds, with_schema
 
 if TYPE_CHECKING:
     from mgtop.config import RunConfig
@@ -41,6 +41,7 @@ In the configuration, the smallest run that writes a picture:
 @seconds
 @out
 @as_json
+@with_schema
 def command(
     config: Path,
     overrides: tuple[str, ...],

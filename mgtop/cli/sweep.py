@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mgtop.cli.options import Number, as_json
+from mgtop.cli.options import Number, as_json, with_schema
 
 _EXAMPLES = """\b
 Examples:
@@ -59,6 +59,7 @@ no setting meets all gates, the exit code is 1."""
     help="Folder for the sweep and its sessions (default: in the user's state folder).",
 )  # fmt: skip
 @as_json
+@with_schema
 def command(
     config: str,
     vary: tuple[str, ...],
