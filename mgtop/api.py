@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from mgtop.export.samples import Sample, Sampled
 from mgtop.export.spans import Span, spans_of
 from mgtop.report.follow import Follower
 from mgtop.session.folder import find
+from mgtop.session.pack.read import is_pack, unpacked
 from mgtop.wire.records import AnyRecord
 
 if TYPE_CHECKING:
@@ -144,9 +147,15 @@ def open_session(session: str | PathLike[str]) -> Session:
     """Open a session.
 
     Args:
-        session: its folder, or a unique part of its name, as on the command line.
+        session: its folder, a unique part of its name, as on the command line, or a file that
+            ``mgtop pack`` made (unpacked for as long as the session lives).
 
     Raises:
-        SessionNotFound, SessionAmbiguous: ``str()`` says what there is.
+        SessionNotFound, SessionAmbiguous, NoPack: ``str()`` says what there is.
     """
-    return Session(find(fspath(session)))
+    if not is_pack(Path(session)):
+        return Session(find(fspath(session)))
+    folder = ExitStack()
+    opened = Session(folder.enter_context(unpacked(Path(session))))
+    weakref.finalize(opened, folder.close)
+    return opened

@@ -27,6 +27,7 @@ _CODES = {
     "CannotStop": USAGE,
     "ConfigError": USAGE,
     "GateError": USAGE,
+    "NoPack": USAGE,
     "SessionNotFound": USAGE,
     "SessionAmbiguous": USAGE,
     "SessionWriteError": NOT_WRITTEN,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -113,8 +114,15 @@ class Number(click.FloatRange):
         return number
 
 
+FROM_PACK = "mgtop.cli.from_pack"
+"""Set in a command's context where its session is a pack that was opened for its while."""
+
+
 class SessionType(PathParameter):
-    """A session: its folder, or a part of its name. Converts to the folder's path."""
+    """A session: its folder, a part of its name, or a pack. Converts to the folder's path.
+
+    A pack is unpacked into a temporary folder, which is removed when the command ends.
+    """
 
     name = "session"
 
@@ -122,6 +130,12 @@ class SessionType(PathParameter):
         """Find the session; what cannot be found is explained by the error's own message."""
         if isinstance(value, Path):
             return value
+        if ctx is not None and os.path.isfile(value):
+            from mgtop.session.pack.read import is_pack, unpacked
+
+            if is_pack(Path(value)):
+                ctx.meta[FROM_PACK] = True
+                return ctx.with_resource(unpacked(Path(value)))
         from mgtop.session.folder import find
 
         return find(str(value))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mgtop.cli.errors import USAGE, UserError
-from mgtop.cli.options import SessionType, fps
+from mgtop.cli.options import FROM_PACK, SessionType, fps
 from mgtop.cli.terminal import need_terminal
 
 
@@ -60,6 +60,7 @@ def command(session: Path | None, fps: float | None, readonly: bool) -> None:
     """
     from mgtop.rounds.state import holds_rounds
 
+    readonly = readonly or bool(click.get_current_context().meta.get(FROM_PACK))
     need_terminal("mgtop report prints what a session shows")
     folder = newest_unless(session)
     if holds_rounds(folder):

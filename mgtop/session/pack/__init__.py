@@ -1,0 +1,1 @@
+"""A session as one file to send, with what is nobody's business masked; and back again."""
