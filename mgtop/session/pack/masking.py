@@ -12,7 +12,7 @@ import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,7 +99,9 @@ class Masker:
         if isinstance(value, dict):
             return {self.text(str(k)): self.value(v, str(k)) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.value(item, name) for item in value]
+            return [
+                self.value(item, _option_before(value, at) or name) for at, item in enumerate(value)
+            ]
         return value
 
     def environment(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +152,13 @@ class Masker:
         if not piece.startswith(before) or not piece.endswith(after) or "***" in after:
             return self._hidden("token", piece)
         return before + self._hidden("token", inside) + after
+
+
+def _option_before(words: Sequence[Any], at: int) -> str:
+    """The option whose value a word of a command line is; empty: of none."""
+    before = words[at - 1] if at else None
+    is_option = isinstance(before, str) and before.startswith("-") and "=" not in before
+    return str(before) if is_option and not str(words[at]).startswith("-") else ""
 
 
 def _tells(name: str) -> bool:
