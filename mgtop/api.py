@@ -13,9 +13,9 @@ from mgtop.analysis.summary import MarkSummary as Mark
 from mgtop.analysis.summary import Summary as Report
 from mgtop.analysis.summary import Tail
 from mgtop.export.emits import Emits, Frame, late_frames
-from mgtop.export.samples import Sample, Sampled
 from mgtop.export.spans import Span, spans_of
 from mgtop.report.follow import Follower
+from mgtop.report.samples import Sample, Sampled
 from mgtop.session.folder import find
 from mgtop.session.pack.read import is_pack, unpacked
 from mgtop.wire.records import AnyRecord

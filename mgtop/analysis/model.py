@@ -65,6 +65,8 @@ class Model:
         self.on_emit: Callable[[Request, r.FrameEmit, Interval | None], None] | None = None
         """Called with every emit that is taken, and its interval where that is known. A request
         that a better route tells of is ``dropped`` later, and its emits with it."""
+        self.on_judged: Callable[[Judged], None] | None = None
+        """Called with every tail once its judgement is final."""
         self.judged = JudgedTails()
         self._fed = 0
         self._known: tuple[int, Summary] | None = None
@@ -287,7 +289,10 @@ class Model:
         place = Place(request.ordinal, frame.emit, frame.index, interval.axis, interval.rank)
         if not interval.warmup:
             request.has_tail()
-        self.judged.add(Judged(request, interval.warmup, tail, candidate.excess_ns, place))
+        judged = Judged(request, interval.warmup, tail, candidate.excess_ns, place)
+        self.judged.add(judged)
+        if self.on_judged is not None:
+            self.on_judged(judged)
 
     def open_tails(self) -> list[tuple[Request, bool, Tail]]:
         """Tails that are not final yet, as they look now: whose, whether in its warm-up."""

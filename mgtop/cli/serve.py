@@ -33,7 +33,8 @@ def command(session: Path | None, listen: Address, fps: float | None, readonly: 
     is offered to this machine alone, unless --listen says otherwise. Needs the extra `serve`.
     """
     try:
-        from mgtop.view.browser.server import ViewServer, is_loopback
+        from mgtop.report.loopback import is_loopback
+        from mgtop.view.browser.server import ViewServer
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("mgtop", "textual"):
             raise

@@ -14,8 +14,8 @@ from msgspec import to_builtins
 from mgtop.analysis.summary import MarkSummary, Summary, Tail
 from mgtop.analysis.traffic import Traffic
 from mgtop.export.emits import Emits, Late
-from mgtop.export.samples import Sample, Sampled
 from mgtop.export.spans import Span, spans_of
+from mgtop.report.samples import Sample, Sampled
 from mgtop.wire.records import AnyRecord, pid_of
 
 WORD = pa.dictionary(pa.int32(), pa.string())

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from mgtop.analysis.model import Model
 from mgtop.export import arrow
 from mgtop.export.emits import Emits, late_frames
-from mgtop.export.samples import Sampled
 from mgtop.export.spans import spans_of
 from mgtop.report.follow import Follower
+from mgtop.report.samples import Sampled
 
 ROWS = 1 << 18
 """Rows of a group in a file."""

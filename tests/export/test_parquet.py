@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import mgtop
 from mgtop.cli.main import group, run
 from mgtop.export import arrow, parquet
-from mgtop.export.samples import SAMPLES
+from mgtop.report.samples import SAMPLES
 from tests.export.recorded import unpack
 
 PAGE = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import socket
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ from weakref import WeakSet
 from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
+
+from mgtop.report.loopback import is_loopback
 
 GRACE_S = 5.0
 """A view that was asked to end is killed after this long."""
@@ -134,13 +135,3 @@ def _cells(request: web.Request, name: str, usual: int) -> int:
         return min(1000, max(1, int(request.query[name])))
     except (KeyError, ValueError):
         return usual
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, reached by itself alone."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
