@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from mgtop.analysis.playout import NS
 from mgtop.analysis.summary import Summary
+from mgtop.analysis.traffic import Traffic
 from mgtop.export.emits import Emits, Frame, late_frames
 from mgtop.report.follow import Follower
 
@@ -22,13 +23,15 @@ class Told:
         begin_ns, wall_ns: its start in ``CLOCK_MONOTONIC`` and as Unix time (0: not known).
         frames: in the order of time.
         fps: the target rate by request.
+        traffic: its requests, with the names of spans.
     """
 
     summary: Summary
     begin_ns: int
     wall_ns: int
     frames: list[Frame]
-    fps: dict[str, float] = field(default_factory=dict)
+    fps: dict[str, float]
+    traffic: Traffic
 
 
 def told(folder: Path) -> Told:
@@ -46,7 +49,7 @@ def told_by(follower: Follower, emits: Emits) -> Told:
     frames = list(emits.frames(about.start_ns, late_frames(summary)))
     fps = {q.id: q.fps for q in follower.model.traffic.requests if q.fps is not None}
     wall_ns = 0 if about.start is None else about.start.wall_ns
-    return Told(summary, about.start_ns, wall_ns, frames, fps)
+    return Told(summary, about.start_ns, wall_ns, frames, fps, follower.model.traffic)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import msgspec
 
 from mgtop.export.frames import Told, shown
 from mgtop.export.machine_at import Machine
+from mgtop.export.spans import Span, spans_of
 from mgtop.session.reader import read_all
-from mgtop.wire import records as r
 
 MACHINE = 4_194_304
 """The process number of the machine's counters: none that Linux gives."""
@@ -44,7 +44,7 @@ def write(session: Told, out: TextIO, folder: Path, machine: Machine) -> None:
 
 
 def _events(session: Told, folder: Path, machine: Machine) -> Iterator[Event]:
-    yield from _spans(session.begin_ns, folder)
+    yield from _spans(session, folder)
     yield from _frames(session)
     yield _named("process_name", MACHINE, 0, "machine")
     for name, (title, divisor) in COUNTERS.items():
@@ -60,33 +60,25 @@ def _events(session: Told, folder: Path, machine: Machine) -> Iterator[Event]:
         }  # fmt: skip
 
 
-def _spans(begin_ns: int, folder: Path) -> Iterator[Event]:
-    names: dict[tuple[int, int], str] = {}
-    spans: dict[tuple[int, int], list[r.Span]] = {}
-    programs: dict[int, str] = {}
-    for record in read_all(folder):
-        if isinstance(record, r.Name):
-            names[record.proc, record.id] = record.text
-        elif isinstance(record, r.Span):
-            spans.setdefault((record.proc, record.tid), []).append(record)
-            programs.setdefault(r.pid_of(record.proc), "program")
-    for pid in programs:
+def _spans(session: Told, folder: Path) -> Iterator[Event]:
+    threads: dict[tuple[int, int], list[Span]] = {}
+    for span in spans_of(read_all(folder), session.traffic, session.begin_ns):
+        threads.setdefault((span.pid, span.tid), []).append(span)
+    for pid in dict.fromkeys(pid for pid, _ in threads):
         yield _named("process_name", pid, 0, f"program {pid}")
-    for (proc, tid), mine in spans.items():
-        pid = r.pid_of(proc)
+    for (pid, tid), mine in threads.items():
         lanes: list[list[int]] = []
         told: set[int] = set()
-        for span in sorted(mine, key=lambda s: (s.t_ns - s.duration_ns, -s.duration_ns)):
-            lane = _lane(lanes, span.t_ns - span.duration_ns, span.t_ns)
+        for span in sorted(mine, key=lambda span: (span.begin_ms, -span.duration_ms)):
+            begin_ns, lasted_ns = round(span.begin_ms * 1e6), round(span.duration_ms * 1e6)
+            lane = _lane(lanes, begin_ns, begin_ns + lasted_ns)
             track = tid + lane * MACHINE
             if lane not in told:
                 told.add(lane)
                 yield _named("thread_name", pid, track, f"thread {tid}" + " +" * lane)
-            known = 0 <= span.name < len(r.SPAN_NAMES)
-            name = r.SPAN_NAMES[span.name] if known else names.get((proc, span.name), "span")
             yield {
-                "ph": "X", "name": name, "cat": "span", "pid": pid, "tid": track,
-                "ts": _us(span.t_ns - span.duration_ns, begin_ns), "dur": span.duration_ns / 1e3,
+                "ph": "X", "name": span.name, "cat": "span", "pid": pid, "tid": track,
+                "ts": begin_ns / 1e3, "dur": lasted_ns / 1e3,
                 "args": {"request": span.request, "frame": span.index},
             }  # fmt: skip
 

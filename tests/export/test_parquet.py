@@ -20,6 +20,7 @@ from mgtop.report.samples import SAMPLES
 from tests.export.recorded import unpack
 
 PAGE = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```sql\n(.*?)```", PAGE[PAGE.index("### Many sessions") :], re.S)
 TABLES = ("frames", "marks", "samples", "spans", "tails")
 
 
@@ -78,7 +79,7 @@ def test_the_examples_run_over_many_sessions(
         out.mkdir(parents=True)
         parquet.write(folder, out)
     monkeypatch.chdir(tmp_path)
-    overview, moved = (duckdb.sql(sql).df() for sql in re.findall(r"```sql\n(.*?)```", PAGE, re.S))
+    overview, moved = (duckdb.sql(sql).df() for sql in EXAMPLES)
     assert len(overview) == len(names)
     report = mgtop.open(session).report
     [row] = overview[overview["session"] == "h200-alloc-retry-session"].to_dict("records")
