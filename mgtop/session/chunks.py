@@ -1,7 +1,8 @@
 """How records lie in the log file: chunks that can be found again after damage.
 
 A chunk is ``MAGIC`` (4 bytes), the payload's length (``u32``), its CRC-32 (``u32``), both
-big endian, and the payload: a msgpack array of records (docs/session-log.md).
+big endian, and the payload: a msgpack array of records, mostly in column form
+(:mod:`mgtop.session.columns`, docs/session-log.md).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from mgtop.session.columns import squeeze
 from mgtop.wire.records import Record
 
 MAGIC = b"\xc1LOG"
@@ -41,6 +43,7 @@ def pack(records: Sequence[Record]) -> list[bytes]:
     except UnicodeEncodeError:  # a file name or an argument that is not UTF-8
         payload = _encoder.encode(_printable(msgspec.to_builtins(records)))
     if len(payload) <= MAX_PAYLOAD:
+        payload = squeeze(payload)
         return [HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload]
     if len(records) == 1:
         raise RecordTooLarge(f"a {type(records[0]).__name__} of {len(payload) >> 20} MiB")

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from mgtop.session.chunks import HEADER, MAX_PAYLOAD, Cutter
+from mgtop.session.columns import NoColumns, is_squeezed, unfold
 from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord
 
@@ -128,9 +129,14 @@ class LogReader:
             records += self._decode(payload)
         return records
 
-    def _decode(self, payload: memoryview) -> list[AnyRecord]:
+    def _decode(self, payload: bytes | memoryview) -> list[AnyRecord]:
         try:
+            if is_squeezed(payload):
+                payload = unfold(payload)
             return _records.decode(payload)
+        except NoColumns:
+            self._undecodable += 1
+            return []
         except _UNDECODABLE:
             pass
         known: list[AnyRecord] = []

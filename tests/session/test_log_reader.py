@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import msgspec
@@ -139,8 +140,10 @@ def test_one_poll_reads_no_more_than_it_was_told(tmp_path: Path) -> None:
 
 
 def test_a_chunk_larger_than_a_poll_is_read_in_one(tmp_path: Path) -> None:
-    big = [emit(n) for n in range(3000)]
+    numbers = random.Random(0)
+    big = [emit(numbers.getrandbits(30)) for _ in range(3000)]
     write(tmp_path, [emit(7)], big, [emit(8)])
+    assert (tmp_path / LOG_NAME).stat().st_size > 20_000
     reader = LogReader(tmp_path, most_bytes=1000)
     assert reader.poll() == [emit(7)]
     assert reader.poll() == big

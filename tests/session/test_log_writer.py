@@ -16,6 +16,7 @@ import pytest
 from log_records import emit, line, read, start
 
 from mgtop.session import chunks
+from mgtop.session.columns import unfold
 from mgtop.session.writer import LOG_NAME, LogWriter, SessionWriteError
 from mgtop.wire.records import TargetStart
 
@@ -30,7 +31,12 @@ def test_the_bytes_of_a_chunk_are_as_documented(tmp_path: Path) -> None:
     length, crc = struct.unpack(">II", data[4:12])
     payload = data[12:]
     assert (len(payload), zlib.crc32(payload)) == (length, crc)
-    plain = msgspec.msgpack.decode(payload)
+    assert payload[:1] == b"\x01"
+    order, kinds, times, columns = msgspec.msgpack.decode(zlib.decompress(payload[1:], -15))
+    assert (order, kinds, times) == (b"\0\0", [[6, 18]], [0, 62_500_000])
+    assert len(columns) == 16
+    assert columns[0] == [0, 1]
+    plain = msgspec.msgpack.decode(unfold(payload))
     assert [record[:3] for record in plain] == [[6, 0, 0], [6, 62_500_000, 1]]
 
 
@@ -140,7 +146,7 @@ from log_records import emit
 from mgtop.session.writer import LogWriter, SessionWriteError
 writer = LogWriter(Path(sys.argv[1]))
 whole = writer.append([emit(n) for n in range(50)])
-resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 700, whole + 700))
+resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 60, whole + 60))
 try:
     writer.append([emit(n) for n in range(50, 100)])
 except SessionWriteError as error:
