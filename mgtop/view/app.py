@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 DEFAULT_FPS = 4.0
 CATCH_UP_S = 0.02
+CATCH_UP_BESIDE_S = 0.06
+"""The same beside a running program: less than half of a core."""
 ARRIVING_S = 0.1
 """How often to look whether a frame has been shown, which the next one waits for."""
 IDLE_S = 1.0
@@ -143,12 +145,12 @@ class MgtopApp(RaisingApp[Leaving]):
             on_its_way = driver.busy
         if not self._reading_can_wait():
             self.feed.poll()
-        if not self.feed.caught_up:
+        if not self.feed.caught_up or self.feed.share_read is not None:
             # A long log is being read: draw as often as always, and let keys have their turn.
             if now >= self._draw_at and not on_its_way:
                 self._draw_at = now + interval
                 self.shown.draw()
-            interval = CATCH_UP_S
+            interval = CATCH_UP_S if not self.feed.live else CATCH_UP_BESIDE_S
         else:
             if on_its_way:
                 interval = min(interval, ARRIVING_S)

@@ -13,7 +13,17 @@ from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME
 from mgtop.view.log_places import LogPlaces
 from mgtop.view.output_index import OutputIndex
-from mgtop.wire.records import AnyRecord, OutputAt, OutputLine, SessionEnd
+from mgtop.wire.records import (
+    AnyRecord,
+    GpuDevice,
+    Hello,
+    Name,
+    OutputAt,
+    OutputLine,
+    SessionEnd,
+    SessionStart,
+    TargetStart,
+)
 
 RECENT_NS = 30_000_000_000
 RECENT_BYTES, MOST_BYTES = 1 << 20, 64 << 20
@@ -22,15 +32,44 @@ LATE_NS = 2_000_000_000
 """An event is in the log so long after it happened, at the latest."""
 _OUTPUT = (OutputAt, OutputLine)
 LIVE_EVERY_NS = 1_000_000_000
+LONG_BYTES = 6 << 20
+"""A longer log is shown from its end at once; what was before is read while one looks."""
+END_BYTES = 384 << 10
+"""That end: some minutes, read in less than a second."""
+_OF_THE_BEGIN = (SessionStart, TargetStart, GpuDevice, Hello, Name)
+"""What the end of a log cannot be understood without."""
 READ_BYTES = 64 << 10
 """At a time, so that keys have their turn while a long log is read: some 25 ms of work."""
+
+
+class _Whole:
+    """All of a log on its way into a model, while a screen shows another one of its end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = Model()
+        self.reader = LogReader(folder, READ_BYTES)
+        self.places = LogPlaces()
+        self.output = OutputIndex()
+
+    def read(self) -> int:
+        """A piece more; how many records it held."""
+        records = self.reader.poll()
+        for record in records:
+            self.model.feed(record)
+            if type(record) in _OUTPUT:
+                self.output.take(record)
+        self.places.passed(self.reader.offset, self.model.about.last_ns)
+        return len(records)
 
 
 class Feed:
     """Reads what was written since the last time and gives it to the model.
 
+    A long log is begun at its end, so that there is something to see at once; the whole of it is
+    read meanwhile into a model of its own, which takes the place of the first when it is there.
+
     Attributes:
-        model: of all that was read.
+        model: of all that was read, or of the log's end while :attr:`share_read` is told.
         caught_up: the end of the log was reached.
         records: how many were read so far.
         output: when the target's output was written.
@@ -49,11 +88,23 @@ class Feed:
         self._live = is_live(folder)
         self._live_checked_ns = clock()
         self._ended = False
+        self._whole: _Whole | None = None
+        if self._size() > LONG_BYTES:
+            self._begin_at_the_end()
+
+    @property
+    def share_read(self) -> float | None:
+        """How much of a long log was read, 0 to 1; None: all of it is in the model."""
+        if self._whole is None:
+            return None
+        return min(1.0, self._whole.reader.offset / max(1, self._size()))
 
     @property
     def damaged(self) -> int:
         """Damaged places of the log and of the marks so far."""
-        return self._reader.malformed_chunks + self._marks.malformed
+        # The end of a log begins inside a chunk, which is no damage.
+        begun_inside = self._whole is not None and self._reader.malformed_chunks > 0
+        return self._reader.malformed_chunks - begun_inside + self._marks.malformed
 
     @property
     def live(self) -> bool:
@@ -85,6 +136,7 @@ class Feed:
                 break
             if self._clock() - began > budget_ns:
                 break
+        count += self._read_whole(began + budget_ns)
         for mark in self._marks.poll():
             self.model.feed(mark)
             count += 1
@@ -126,10 +178,37 @@ class Feed:
 
     def _is_whole(self, size: int) -> bool:
         """Whether the log is not longer than that."""
+        return self._size() <= size
+
+    def _size(self) -> int:
         try:
-            return (self.folder / LOG_NAME).stat().st_size <= size
+            return (self.folder / LOG_NAME).stat().st_size
         except OSError:
-            return True
+            return 0
+
+    def _begin_at_the_end(self) -> None:
+        self._whole = _Whole(self.folder)
+        for record in LogReader(self.folder, READ_BYTES).poll():
+            if isinstance(record, _OF_THE_BEGIN):
+                self.model.feed(record)
+        self._reader = LogReader(self.folder, READ_BYTES, from_end=END_BYTES)
+
+    def _read_whole(self, until_ns: int) -> int:
+        """Read on from the begin of a long log; once all is read, that is what is shown."""
+        whole, count = self._whole, 0
+        if whole is None or not self.caught_up:
+            return 0
+        while True:
+            count += whole.read()
+            if whole.reader.at_end:
+                break
+            if self._clock() >= until_ns:
+                return count
+        self._whole = None
+        self.model, self.output = whole.model, whole.output
+        self._reader, self._places = whole.reader, whole.places
+        self._marks = MarksReader(self.folder)  # the new model does not know them yet
+        return count
 
     def _check_live(self) -> None:
         now = self._clock()

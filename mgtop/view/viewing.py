@@ -67,6 +67,8 @@ class Viewing:
         """What the screen itself has to say."""
         feed, timeline = self.feed, self.timeline
         reading = "" if feed.caught_up else "reading the log…"
+        if feed.share_read is not None:
+            reading = f"the last minutes; reading what was before, {100 * feed.share_read:.0f} %"
         head_ns = timeline.head_ns
         return Status(
             paused=timeline.frozen is not None,

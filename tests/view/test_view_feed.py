@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.synthetic import Options, Session
+from mgtop.analysis.model import Model
 from mgtop.session.lock import SessionLock
-from mgtop.session.marks import append_mark
+from mgtop.session.marks import append_mark, read_marks
+from mgtop.session.reader import read_all as session_records
 from mgtop.session.writer import LogWriter
+from mgtop.view import feed as view_feed
 from mgtop.view.feed import RECENT_NS, Feed
 from mgtop.wire.records import AnyRecord
 
@@ -138,3 +142,55 @@ def test_ages_count_from_now_and_not_from_the_edge_of_the_window(tmp_path: Path)
         assert series[key].age_ns is not None
         assert series[key].age_ns < S
         assert not series[key].stale
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_long_log_is_shown_from_its_end_and_then_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live: bool
+) -> None:
+    monkeypatch.setattr(view_feed, "LONG_BYTES", 50_000)
+    monkeypatch.setattr(view_feed, "READ_BYTES", 8_000)
+    monkeypatch.setattr(view_feed, "END_BYTES", 20_000)
+    recording = Recording(tmp_path)
+    for _ in range(120):
+        recording.go_on(0.5)
+    append_mark(tmp_path, START + 3 * S, "early")
+    if not live:
+        recording.end()
+    with SessionLock(tmp_path) if live else contextlib.nullcontext():
+        feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+        while not feed.caught_up:
+            feed.poll(0)
+        assert feed.share_read is not None
+        assert feed.share_read < 1
+        assert feed.damaged == 0
+        early = feed.model
+        assert early.about.start_ns == START  # times are those of the session from the beginning
+        assert early.summary().session.name == "synthetic"
+        frames = early.traffic.requests[-1].frames
+        assert frames > 20
+        if live:
+            recording.go_on(2)
+            feed.poll(0)
+            assert feed.model is early
+            assert early.traffic.requests[-1].frames > frames
+        while feed.share_read is not None:
+            feed.poll()
+        read_all(feed)
+        assert feed.model is not early
+        plain = Feed(tmp_path, clock=lambda: recording.now_ns)
+        while plain.share_read is not None or not plain.caught_up:
+            plain.poll()
+        whole = Model()
+        for record in session_records(tmp_path):
+            whole.feed(record)
+        for mark in read_marks(tmp_path):
+            whole.feed(mark)
+        if not live:
+            whole.finish()
+        assert feed.model.summary() == whole.summary() == plain.model.summary()
+        if live:
+            before = feed.model.traffic.requests[-1].frames
+            recording.go_on(2)
+            read_all(feed)
+            assert feed.model.traffic.requests[-1].frames > before

@@ -33,7 +33,8 @@ class ProcessScreen(SessionScreen):
 
     def __init__(self, viewing: Viewing) -> None:
         super().__init__(viewing)
-        self._table = ProcessTable(viewing.feed.model)
+        self._model = viewing.feed.model
+        self._known = ProcessTable(self._model)
         self._tree = True
         self._order = 0
         self._selected: int | None = None
@@ -42,6 +43,13 @@ class ProcessScreen(SessionScreen):
         self._first = 0
         self._environment: list[tuple[str, str]] | None = None
         self._first_variable = 0
+
+    @property
+    def _table(self) -> ProcessTable:
+        model = self.viewing.feed.model
+        if model is not self._model:  # a long log has been read whole meanwhile
+            self._model, self._known = model, ProcessTable(model)
+        return self._known
 
     def seen(self) -> object:
         """Processes come and go whatever the log says."""
