@@ -23,15 +23,20 @@ from mgtop.analysis.notices import Notices
 from mgtop.analysis.outputs import FROM_SINKS, Output, Outputs
 from mgtop.analysis.picture import picture
 from mgtop.analysis.placement import Place
-from mgtop.analysis.possible import is_possible
+from mgtop.analysis.possible import LONGEST_NS, is_possible
 from mgtop.analysis.requests import Request
 from mgtop.analysis.settings import settings_of
+from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Tail
 from mgtop.analysis.tails import Candidate, Interval, Passed, make_tail
 from mgtop.analysis.traffic import Traffic
 from mgtop.config.structs import AnalysisSettings
 from mgtop.wire import records as r
 
+OF_NO_SINK = frozenset(
+    number for number, name in enumerate(r.SPAN_NAMES) if role_of(name) != "output"
+)
+"""Spans that are no call of a sink: before the first of those they tell nothing of requests."""
 MOST_UNDRAWN = 4_096
 SLACK_STEP_NS, MOST_SLACK_STEPS = 100_000_000, 100
 """Between two emits, the slack is drawn anew so often, up to so many times."""
@@ -110,8 +115,6 @@ class Model:
             self.marks.append(record)  # it must not move the log's time
             return
         self.about.seen(record.t_ns)
-        if not self.judges and type(record) not in self._takes:
-            return
         if isinstance(record, r.SessionStart):
             self._session_start(record)
         for output, frames in self.outputs.passed(record.t_ns):
@@ -128,9 +131,29 @@ class Model:
             take(record)
 
     def feed_all(self, records: Iterable[r.AnyRecord]) -> None:
-        """Take several."""
+        """Take several: all that came since the last time."""
+        if self.judges:
+            for record in records:
+                self.feed(record)
+        else:
+            self._feed_requests(records)
+
+    def _feed_requests(self, records: Iterable[r.AnyRecord]) -> None:
+        """Take what says something of requests, and of the rest the newest time.
+
+        Once frames are seen to leave by sinks, everything: what is one block is a matter of time.
+        """
+        newest_ns: int | None = None
         for record in records:
-            self.feed(record)
+            plain = type(record) not in self._takes or (
+                isinstance(record, r.Span) and record.name in OF_NO_SINK
+            )
+            if not plain or self.about.first_ns is None or self.outputs.all:
+                self.feed(record)
+            elif newest_ns is None or newest_ns < record.t_ns < LONGEST_NS:
+                newest_ns = record.t_ns
+        if newest_ns is not None and -LONGEST_NS < newest_ns < LONGEST_NS:
+            self.about.seen(newest_ns)
 
     def finish(self) -> None:
         """Say that nothing more comes: judge what is still open."""

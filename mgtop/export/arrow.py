@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import to_builtins
 
+from mgtop.analysis.possible import is_possible
+from mgtop.analysis.requests import Request
 from mgtop.analysis.summary import MarkSummary, Summary, Tail
 from mgtop.analysis.traffic import Traffic
 from mgtop.export.emits import Emits, Late
-from mgtop.export.spans import Span, spans_of
 from mgtop.report.samples import Sample, Sampled
+from mgtop.wire import records as r
 from mgtop.wire.records import AnyRecord, pid_of
 
 WORD = pa.dictionary(pa.int32(), pa.string())
@@ -122,9 +124,40 @@ def _lateness(emits: Emits, late: Late) -> tuple[pa.Array, pa.Array]:
     return pa.array(excess_ms, pa.float64()), pa.array(causes, pa.string())
 
 
-def spans_batch(rows: Sequence[Span]) -> pa.RecordBatch:
-    """Spans as one batch."""
-    return _batch(rows, SPANS)
+def spans_batch(records: Iterable[AnyRecord], traffic: Traffic, begin_ns: int) -> pa.RecordBatch:
+    """The spans among records, as :func:`spans_of` has them, column by column: they are many."""
+    rows = [record for record in records if type(record) is r.Span and is_possible(record)]
+    ids = {(row.proc, row.request): traffic.worked_for(row) for row in _first_of_each(rows)}
+    names = {key: traffic.span_name(*key) for key in {(row.proc, row.name) for row in rows}}
+    ended = pa.array([row.t_ns for row in rows], pa.int64())
+    lasted = pa.array([row.duration_ns for row in rows], pa.int64())
+    index = pa.array([row.index for row in rows], pa.int64())
+    proc = pa.array([row.proc for row in rows], pa.int64())
+    columns = {
+        "request": pa.array([_id(ids[row.proc, row.request]) for row in rows], WORD),
+        "pid": pc.bit_wise_and(proc, r.pid_of(-1)).cast(pa.int32()),
+        "tid": pa.array([row.tid for row in rows], pa.int32()),
+        "name": pa.array([names[row.proc, row.name] for row in rows], WORD),
+        "index": pc.if_else(pc.less(index, 0), None, index),
+        "begin_ms": _ms(pc.subtract(pc.subtract(ended, lasted), begin_ns)),
+        "duration_ms": _ms(lasted),
+        "cpu_ms": _ms(pa.array([row.cpu_ns for row in rows], pa.int64())),
+        "run_delay_ms": _ms(pa.array([row.run_delay_ns for row in rows], pa.int64())),
+    }
+    return pa.record_batch(columns, schema=SPANS)
+
+
+def _first_of_each(rows: Iterable[r.Span]) -> Iterable[r.Span]:
+    """One span of each request."""
+    return {(row.proc, row.request): row for row in rows}.values()
+
+
+def _id(request: Request | None) -> str | None:
+    return None if request is None else request.id
+
+
+def _ms(column_ns: pa.Array) -> pa.Array:
+    return pc.divide(column_ns.cast(pa.float64()), 1e6)
 
 
 def samples_batch(rows: Sequence[Sample]) -> pa.RecordBatch:
@@ -159,7 +192,7 @@ def tables(
     """All tables of a session that was read; ``batches``: its log once more."""
     spans, samples, sampled = [], [], Sampled(begin_ns)
     for records in batches:
-        spans.append(spans_batch(spans_of(records, traffic, begin_ns)))
+        spans.append(spans_batch(records, traffic, begin_ns))
         samples.append(samples_batch(sampled.rows(records)))
     return Tables(
         frames_table(emits, begin_ns, late),

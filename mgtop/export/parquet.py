@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from mgtop.analysis.model import Model
 from mgtop.export import arrow
 from mgtop.export.emits import Emits, late_frames
-from mgtop.export.spans import spans_of
 from mgtop.report.follow import Follower
 from mgtop.report.samples import Sampled
 
@@ -41,7 +40,7 @@ def write(folder: Path, out: Path, judge: bool = True) -> None:
             records = follower.poll()
             sampled = sampled or Sampled(about.start_ns)
             traffic = follower.model.traffic
-            spans.add(arrow.spans_batch(spans_of(records, traffic, about.start_ns)))
+            spans.add(arrow.spans_batch(records, traffic, about.start_ns))
             samples.add(arrow.samples_batch(sampled.rows(records)))
             if follower.at_end:
                 break

@@ -13,6 +13,9 @@ from mgtop.session.marks import MarksReader
 from mgtop.session.reader import LogReader
 from mgtop.wire.records import AnyRecord
 
+READ_BYTES = 1 << 20
+"""Of the log, at once: tens of thousands of records."""
+
 
 class Follower:
     """Feeds a model from a session's folder, in the order of the log.
@@ -23,9 +26,7 @@ class Follower:
 
     Attributes:
         live: a recorder held the session at the last poll.
-        at_end: the last poll came to the end of what was written.
         begin_ns: time of the first record; None: none has come.
-        end_ns: the newest time of a record, in ``CLOCK_MONOTONIC``.
     """
 
     def __init__(self, folder: Path, model: Model | None = None) -> None:
@@ -33,8 +34,7 @@ class Follower:
         self.model = Model() if model is None else model
         self.live = False
         self.begin_ns: int | None = None
-        self.end_ns = 0
-        self._reader = LogReader(folder)
+        self._reader = LogReader(folder, most_bytes=READ_BYTES)
         self._marks = MarksReader(folder)
         self._finished = False
 
@@ -42,6 +42,11 @@ class Follower:
     def at_end(self) -> bool:
         """The last poll came to the end of what was written."""
         return self._reader.at_end
+
+    @property
+    def end_ns(self) -> int:
+        """The newest time of a record, in ``CLOCK_MONOTONIC``."""
+        return self.model.about.last_ns
 
     @property
     def error(self) -> str | None:
@@ -55,9 +60,7 @@ class Follower:
         """
         self.live = is_live(self.folder)  # asked first: what it wrote last is read below
         records = self._reader.poll()
-        for record in records:
-            self.model.feed(record)
-            self.end_ns = max(self.end_ns, record.t_ns)
+        self.model.feed_all(records)
         if records and self.begin_ns is None:
             self.begin_ns = records[0].t_ns
         if self.at_end:
