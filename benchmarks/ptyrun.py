@@ -237,7 +237,7 @@ def measure(options: Options) -> Result:
             result.bytes_per_s = round(len(steady) / span, 1)
             result.paints_per_s = round(steady.count(SYNC_BEGIN) / span, 2)
     finally:
-        result.exit_status = _stop(pid, line)
+        result.exit_status = stop(pid, line)
         os.close(master)
     if line.chunks:
         result.first_byte_ms = round(line.chunks[0][0] * 1e3, 1)
@@ -280,7 +280,7 @@ def _painted(rows: list[str], text: str) -> bool:
     return sum(len(row) - row.count(" ") for row in rows) >= PAINTED_CELLS
 
 
-def _stop(pid: int, line: Line) -> int | None:
+def stop(pid: int, line: Line) -> int | None:
     """Ask it to end, draining meanwhile; then insist."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):

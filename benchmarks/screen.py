@@ -5,13 +5,17 @@
 Each line is one run on a pseudo-terminal of its own (:mod:`benchmarks.ptyrun`): the first paint,
 CPU time as a share of one core, bytes to the terminal, and memory. The session is synthetic
 (:mod:`benchmarks.synthetic`) and grows by 16 frames a second beside the view. Other monitors
-are run where they are installed; what they draw is not the same. Figures: docs/screen.md.
+are run where they are installed; what they draw is not the same; neither is what Textual's own
+``Sparkline`` shows (:mod:`benchmarks.sparkline`). At last keys are pressed while some 2,000
+events a second come in, and each is timed until its effect shows (:mod:`benchmarks.keys`).
+Figures: docs/screen.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -23,11 +27,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.ptyrun import Options, Result, measure
+from benchmarks.keys import HOLDING, SCREENS, find_effects, press_keys, wait_for_text
+from benchmarks.ptyrun import Line, Options, Result, measure, spawn, stop
 
 HISTORY_S = 120
 WARMUP_S = 4.0
 SLOW_LINE = 8_000  # bytes/s: 64 kbit/s
+BUSY_FPS = 330  # frames of seven events each, and what the machine's sources write
+KEY_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ CASES = (
     Case("64 kbit/s line", throttle=SLOW_LINE),
 )
 PEERS = {
+    "six Textual Sparklines": (sys.executable, str(Path(__file__).with_name("sparkline.py"))),
     "nvitop": ("nvitop",),
     "btop, every 1 s": ("btop", "--utf-force"),
     "glances, every 1 s": ("glances", "-t", "1"),
@@ -90,6 +98,47 @@ def run_view(case: Case, seconds: float, history_s: float) -> Result:
                 writer.kill()
 
 
+def answer_keys(number: int) -> tuple[float, list[float | None]]:
+    """Press keys while a session with many events is read.
+
+    Returns:
+        Records a second, and the ms of each key from the press to its effect (None: it had
+        none before the next key).
+    """
+    with tempfile.TemporaryDirectory(prefix="mgtop-keys-") as scratch:
+        folder = Path(scratch, "session")
+        live_s = 20 + number * KEY_EVERY_S
+        command = [sys.executable, str(Path(__file__).with_name("synthetic.py")), str(folder)]
+        command += ["--fps", str(BUSY_FPS), "--history", "10", "--live", str(live_s)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            rate = int(writer.stdout.readline().split()[0]) / 10
+            options = Options([sys.executable, "-m", "mgtop", "view", str(folder)])
+            pid, master = spawn(options)
+            line = Line(master, options)
+            try:
+                wait_for_text(line, options, "STEADY", 30.0)
+                presses = press_keys(line, master, HOLDING + SCREENS, number, KEY_EVERY_S)
+            finally:
+                stop(pid, line)
+                os.close(master)
+                writer.kill()
+    find_effects(presses, line.chunks, options)
+    return rate, [press.ms for press in presses]
+
+
+def show_keys(number: int, out: dict[str, object]) -> None:
+    """Measure and print how soon keys are answered."""
+    rate, answers = answer_keys(number)
+    took = sorted(ms for ms in answers if ms is not None)
+    cuts = statistics.quantiles(took, n=20, method="inclusive") if len(took) > 1 else [0.0] * 19
+    print(
+        f"keys at {rate:,.0f} records/s: n {len(took)}, P50 {cuts[9]:.0f}, P95 {cuts[18]:.0f}, "
+        f"max {max(took, default=0):.0f} ms; without an effect {len(answers) - len(took)}"
+    )
+    out["keys"] = {"records_per_s": rate, "ms": answers}
+
+
 def show(name: str, result: Result, out: dict[str, object]) -> None:
     """Print a line of the table, and keep it."""
 
@@ -112,6 +161,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20, help="measured time of each run")
     parser.add_argument("--history", type=float, default=HISTORY_S, help="seconds already there")
     parser.add_argument("--only", default="", help="runs whose name holds this text")
+    parser.add_argument("--keys", type=int, default=60, help="pressed while events come in")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     args = parser.parse_args()
     out: dict[str, object] = {}
@@ -126,6 +176,8 @@ def main() -> int:
             print(f"{name:<22} not installed")
             continue
         show(name, measure(Options(list(command), args.seconds, WARMUP_S)), out)
+    if args.only in "keys":
+        show_keys(args.keys, out)
     if args.json:
         args.json.write_text(json.dumps(out, indent=2) + "\n", encoding="utf-8")
     return 0

@@ -9,13 +9,14 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 STARTING_S = 20.0
 PRIVILEGE_FOLDER = Path("/run/sshd")
 """Debian's sshd refuses to run as root without this empty folder, which its service makes."""
 CONFIG = """
-ListenAddress 127.0.0.1
+ListenAddress {host}
 Port {port}
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/user_key.pub
@@ -42,12 +43,21 @@ class OwnSshd:
     Args:
         folder: for its files; must be empty.
         env: environment of whoever logs in, beside what the server gives.
+        host: the address to listen on.
+        prefix: put before its command, to run it somewhere else.
     """
 
-    def __init__(self, folder: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        env: dict[str, str] | None = None,
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
+    ) -> None:
         sshd = find_sshd()
         assert sshd is not None, "no sshd is installed"
         self._folder = folder
+        self._host = host
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("host_key", "user_key"):
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
@@ -57,13 +67,13 @@ class OwnSshd:
                 PRIVILEGE_FOLDER.mkdir(mode=0o755)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
-        text = CONFIG.format(port=self.port, folder=folder)
+        text = CONFIG.format(host=host, port=self.port, folder=folder)
         if env:  # one line: of several only the first counts
             text += " ".join(["SetEnv", *(f'"{k}={v}"' for k, v in env.items())]) + "\n"
         (folder / "sshd_config").write_text(text)
         with (folder / "sshd.log").open("w") as log:
             self._process = subprocess.Popen(
-                [sshd, "-D", "-e", "-f", str(folder / "sshd_config")],
+                [*prefix, sshd, "-D", "-e", "-f", str(folder / "sshd_config")],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -76,7 +86,7 @@ class OwnSshd:
             assert self._process.poll() is None, (self._folder / "sshd.log").read_text()
             assert time.monotonic() < deadline, "sshd does not listen"
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self._host, self.port), 1).close()
             except OSError:
                 time.sleep(0.02)
             else:
@@ -102,7 +112,7 @@ class OwnSshd:
         command = ["ssh", "-F", "none", "-tt" if terminal else "-T", "-p", str(port or self.port)]
         for name, value in options.items():
             command += ["-o", f"{name}={value}"]
-        return [*command, f"{user}@127.0.0.1", *remote]
+        return [*command, f"{user}@{self._host if port is None else '127.0.0.1'}", *remote]
 
     def close(self) -> None:
         """End the server, and every session of it."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import socket
 import subprocess
 import sys
@@ -75,7 +76,8 @@ class Direction:
                 await loop.sock_sendall(sink, data)
             except OSError:
                 break
-        sink.close()
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
 
 
 def _small(kind: socket.socket) -> socket.socket:
@@ -98,10 +100,17 @@ async def relay(to_port: int, delay_s: float, rate: float) -> None:
         far = _small(socket.socket())
         await loop.sock_connect(far, ("127.0.0.1", to_port))
         far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for source, sink in ((near, far), (far, near)):
-            task = asyncio.create_task(Direction(delay_s, rate).carry(source, sink))
-            carried.add(task)
-            task.add_done_callback(carried.discard)
+        task = asyncio.create_task(_both_ways(near, far, delay_s, rate))
+        carried.add(task)
+        task.add_done_callback(carried.discard)
+
+
+async def _both_ways(near: socket.socket, far: socket.socket, delay_s: float, rate: float) -> None:
+    """Carry a connection until both ends have said all; only then close anything of it."""
+    with near, far:
+        await asyncio.gather(
+            Direction(delay_s, rate).carry(near, far), Direction(delay_s, rate).carry(far, near)
+        )
 
 
 class Relay:

@@ -46,6 +46,11 @@ CATCH_UP_BESIDE_S = 0.06
 """The same beside a running program: less than half of a core."""
 ARRIVING_S = 0.1
 """How often to look whether a frame has been shown, which the next one waits for."""
+SOON_S = 0.05
+TURN_S, MOST_TURNS = 0.01, 5
+"""Where reading takes longer than that, it is done in several turns, so many at most."""
+EARLY_S = 0.005
+"""A drawing may come so early, rather than a turn late."""
 IDLE_S = 1.0
 """How often to look for news where nothing can have changed on the screen."""
 
@@ -143,23 +148,39 @@ class MgtopApp(RaisingApp[Leaving]):
         if isinstance(driver, Asking):
             interval = self.viewing.pace.shown(driver.take_answer())
             on_its_way = driver.busy
+        due, was_reading = now >= self._draw_at - EARLY_S, self._reading
         if not self._reading_can_wait():
             self.feed.poll()
-        if not self.feed.caught_up or self.feed.share_read is not None:
+        wait = interval / self._turns(time.monotonic() - now)
+        if self._reading:
             # A long log is being read: draw as often as always, and let keys have their turn.
-            if now >= self._draw_at and not on_its_way:
-                self._draw_at = now + interval
-                self.shown.draw()
-            interval = CATCH_UP_S if not self.feed.live else CATCH_UP_BESIDE_S
-        else:
+            wait = CATCH_UP_S if not self.feed.live else CATCH_UP_BESIDE_S
+        elif self.viewing.timeline.still:
+            due, wait = True, max(interval, IDLE_S)
+        if due or (was_reading and not self._reading):
             if on_its_way:
-                interval = min(interval, ARRIVING_S)
+                wait = min(wait, ARRIVING_S)
             else:
-                self.shown.draw_if_new()
-            if self.viewing.timeline.still:
-                interval = max(interval, IDLE_S)
-        self._due = time.monotonic() + interval
-        self._timer = self.set_timer(interval, self._tick)
+                self._draw_at = now + interval
+                self.call_later(self._draw)
+        self._due = time.monotonic() + wait
+        self._timer = self.set_timer(wait, self._tick)
+
+    def _turns(self, took_s: float) -> int:
+        """In how many turns to read what comes between two drawings, so that keys wait for none."""
+        return min(MOST_TURNS, 1 + int(took_s / TURN_S))
+
+    def _draw(self) -> None:
+        """Draw what was read; keys that came meanwhile had their turn before."""
+        if self._reading:
+            self.shown.draw()
+        else:
+            self.shown.draw_if_new()
+
+    @property
+    def _reading(self) -> bool:
+        """Whether a log is on its way in whose end, or begin, is not there yet."""
+        return not self.feed.caught_up or self.feed.share_read is not None
 
     def _reading_can_wait(self) -> bool:
         """Whether nothing of what is recorded now can show: a held picture costs nothing.
@@ -167,14 +188,14 @@ class MgtopApp(RaisingApp[Leaving]):
         What came meanwhile is read when the picture goes on, or the recording ends.
         """
         held = self.viewing.timeline.frozen is not None and isinstance(self.shown, TimeScreen)
-        return held and self.feed.live and is_live(self.folder)
+        return held and not self._reading and self.feed.live and is_live(self.folder)
 
     def look_again(self) -> None:
-        """Tick now: the picture goes on, and need not wait for the next look for news."""
+        """The picture goes on: tick soon, once that is drawn, whose key should not wait."""
         if self._timer is not None:
             self._timer.stop()
-            self._due = time.monotonic()
-            self._tick()
+            self._due = time.monotonic() + SOON_S
+            self._timer = self.set_timer(SOON_S, self._tick)
 
     def say(self, message: str) -> None:
         """Show a message for some seconds, on whatever screen there is."""
