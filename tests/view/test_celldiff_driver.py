@@ -270,7 +270,10 @@ async def test_a_size_that_comes_back_draws_everything_anew() -> None:
         good = twin.plain.cells()
         twin.resize((20, 10), twin.size)
         assert twin.sent.cells() != good
-        await asyncio.sleep(driver_module.SETTLED_S + 0.2)
+        for _ in range(100):
+            await asyncio.sleep(driver_module.SETTLED_S)
+            if twin.sent.cells() == good:
+                break
         assert twin.sent.cells() == good
 
 
