@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from mgtop.session.columns import squeeze
+from mgtop.session.columns import LIVE, squeeze
 from mgtop.wire.records import Record
 
 MAGIC = b"\xc1LOG"
@@ -32,7 +32,7 @@ class RecordTooLarge(Exception):
     """One record alone is larger than a chunk may be."""
 
 
-def pack(records: Sequence[Record]) -> list[bytes]:
+def pack(records: Sequence[Record], level: int = LIVE) -> list[bytes]:
     """These records as chunks: one, unless it would be larger than a reader accepts.
 
     Raises:
@@ -43,12 +43,12 @@ def pack(records: Sequence[Record]) -> list[bytes]:
     except UnicodeEncodeError:  # a file name or an argument that is not UTF-8
         payload = _encoder.encode(_printable(msgspec.to_builtins(records)))
     if len(payload) <= MAX_PAYLOAD:
-        payload = squeeze(payload)
+        payload = squeeze(payload, level)
         return [HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload]
     if len(records) == 1:
         raise RecordTooLarge(f"a {type(records[0]).__name__} of {len(payload) >> 20} MiB")
     half = len(records) // 2
-    return pack(records[:half]) + pack(records[half:])
+    return pack(records[:half], level) + pack(records[half:], level)
 
 
 def _printable(value: Any) -> Any:

@@ -15,6 +15,9 @@ so what differs is small and much alike. A chunk is squeezed by itself: damage c
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from itertools import accumulate, chain, repeat
+from operator import sub
 from typing import Any
 
 import msgspec
@@ -25,7 +28,8 @@ MOST_ROWS_BYTES = 64 << 20
 """What a column form may unfold to; more is damage, or malice."""
 
 _MOST_KINDS = 255
-_LEVEL = 6
+LIVE, THOROUGH = 6, 9
+"""How hard deflate tries: beside a program, and afterwards."""
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 64) - 1
 _encode = msgspec.msgpack.Encoder().encode
 _Columns = tuple[bytes, list[Any], list[Any], list[Any]]
@@ -36,7 +40,7 @@ class NoColumns(Exception):
     """These are no squeezed records."""
 
 
-def squeeze(rows: bytes) -> bytes:
+def squeeze(rows: bytes, level: int = LIVE) -> bytes:
     """The column form of a payload in row form, or the payload itself where that is shorter."""
     try:
         laid_out = _laid_out(_decode_rows(rows))
@@ -44,7 +48,7 @@ def squeeze(rows: bytes) -> bytes:
         return rows
     if laid_out is None:
         return rows
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
+    packer = zlib.compressobj(level, zlib.DEFLATED, -15)
     squeezed = COLUMN_FORM + packer.compress(_encode(laid_out)) + packer.flush()
     return squeezed if len(squeezed) < len(rows) else rows
 
@@ -107,6 +111,8 @@ def _laid_out(rows: list[list[Any]]) -> list[Any] | None:
 
 
 def _differences(values: list[Any]) -> list[Any]:
+    if set(map(type, values)) == {int}:  # the usual case, without a step of Python for each
+        return list(map(sub, values, chain((0,), values)))
     before = 0
     column: list[Any] = []
     for value in values:
@@ -119,6 +125,8 @@ def _differences(values: list[Any]) -> list[Any]:
 
 
 def _sums(column: list[Any]) -> list[Any]:
+    if set(map(type, column)) == {int}:
+        return list(accumulate(column))
     before = 0
     values: list[Any] = []
     for value in column:
@@ -132,24 +140,20 @@ def _sums(column: list[Any]) -> list[Any]:
 
 def _rows(
     order: bytes, kinds: list[Any], times: list[Any], columns: list[list[Any]]
-) -> list[list[Any]]:
-    per_kind: list[Any] = []
-    at = 0
-    for tag, length in kinds:
-        inside = [_sums(column) for column in columns[at : at + length - 2]]
-        if len(inside) != length - 2 or len({len(column) for column in inside}) > 1:
-            raise NoColumns("columns of different lengths")
-        at += length - 2
-        number = order.count(len(per_kind))
-        if inside and len(inside[0]) != number:
-            raise NoColumns("columns that do not fit the order")
-        per_kind.append((tag, iter(zip(*inside, strict=True) if inside else [()] * number)))
-    if len(times) != len(order) or at != len(columns):
+) -> list[tuple[Any, ...]]:
+    if len(times) != len(order) or len(columns) != sum(length - 2 for _, length in kinds):
         raise NoColumns("times or columns that do not fit the order")
-    rows = []
-    t_ns = 0
-    for kind, step in zip(order, times, strict=True):
-        t_ns += step
-        tag, fields = per_kind[kind]
-        rows.append([tag, t_ns, *next(fields)])
-    return rows
+    if not set(map(type, times)) <= {int}:
+        raise NoColumns("times that are no numbers")
+    times_of: list[list[Any]] = [[] for _ in kinds]
+    for kind, t_ns in zip(order, accumulate(times), strict=True):
+        times_of[kind].append(t_ns)
+    rows_of: list[Iterator[tuple[Any, ...]]] = []
+    at = 0
+    for (tag, length), own in zip(kinds, times_of, strict=True):
+        fields = [_sums(column) for column in columns[at : at + length - 2]]
+        if any(len(column) != len(own) for column in fields):
+            raise NoColumns("columns that do not fit the order")
+        at += length - 2
+        rows_of.append(zip(repeat(tag), own, *fields))
+    return [next(rows_of[kind]) for kind in order]

@@ -168,12 +168,15 @@ class Feed:
         Events that arrived more than :data:`LATE_NS` after their time are left out.
         """
         first, last = self._places.around(begin_ns - LATE_NS, end_ns + LATE_NS)
+        if self._reader.replaced:  # another log of the same records: places are others there
+            first, last = 0, None
         reader = LogReader(self.folder, begin_at=first)
         records: list[AnyRecord] = []
         while True:
             records += [r for r in reader.poll() if begin_ns <= r.t_ns <= end_ns]
             read = reader.offset - first
-            if reader.at_end or (last is not None and reader.offset >= last) or read > MOST_BYTES:
+            too_much = read > MOST_BYTES and not self._reader.replaced
+            if reader.at_end or (last is not None and reader.offset >= last) or too_much:
                 return records
 
     def _is_whole(self, size: int) -> bool:
