@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mgtop.session.compact import compact
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LogWriter
 from mgtop.wire.records import (
@@ -180,7 +181,13 @@ def main() -> int:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as scratch:
         write(Path(scratch), args.frames)
-        return 0 if read(Path(scratch), args.frames) else 1
+        good = read(Path(scratch), args.frames)
+        begin = time.perf_counter()
+        done = compact(Path(scratch))
+        took = time.perf_counter() - begin
+        print(f"compacted         {took:.1f} s: {done.after / 1e6:.0f} MB, "
+              f"{done.after / args.frames:.0f} bytes a frame")  # fmt: skip
+        return 0 if read(Path(scratch), args.frames) and good else 1
 
 
 if __name__ == "__main__":

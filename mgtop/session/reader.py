@@ -15,6 +15,10 @@ from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord
 
 READ_BYTES = 4 << 20
+MOST_RECORDS = 20_000
+"""About so many come of one poll: what a byte of the log holds differs by a factor of ten."""
+
+_FIRST_BYTES = 64 << 10
 
 _UNDECODABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _records = msgspec.msgpack.Decoder(list[AnyRecord])
@@ -59,6 +63,7 @@ class LogReader:
         self.replaced = False
         self.error: str | None = None
         self._most_bytes = max(most_bytes, HEADER.size)
+        self._window = min(self._most_bytes, _FIRST_BYTES)
         self._offset = begin_at
         self._file: tuple[int, int] | None = None
         self._cutter = Cutter()
@@ -113,7 +118,7 @@ class LogReader:
         if status.st_size < self._offset:  # somebody cut off what was read already
             self._cutter.lost()
             self._offset = status.st_size
-        window = self._most_bytes
+        window = self._window
         while True:
             data = os.pread(fd, window, self._offset)
             cut = self._cutter.cut(data)
@@ -127,6 +132,10 @@ class LogReader:
         records: list[AnyRecord] = []
         for payload in cut.payloads:
             records += self._decode(payload)
+        if len(records) > MOST_RECORDS:
+            self._window = max(HEADER.size, window * MOST_RECORDS // len(records))
+        else:
+            self._window = min(self._most_bytes, 2 * self._window)
         return records
 
     def _decode(self, payload: bytes | memoryview) -> list[AnyRecord]:
