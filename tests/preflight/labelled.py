@@ -28,6 +28,7 @@ PARTS = [
     "held_out_3.yaml",
     "held_out_4.yaml",
     "held_out_a.yaml",
+    "held_out_b.yaml",
 ]
 
 

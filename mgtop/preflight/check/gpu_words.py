@@ -79,7 +79,7 @@ def gpus_in(text: str, *, has_vram: bool, has_capability: bool, demanding: bool)
     found = list(_series(text))
     if found and _in_brackets(text, found[0].start) and gpu_names.architectures_in(text):
         found = []  # "Ampere (RTX 30 series, A100) or newer"
-    if found and _states_version(text) and condition_in(text, found[0].start):
+    if found and _states_version(text) and condition_in(text, len(text)):
         return iter(())  # the series only illustrates when a version is needed
     if not has_capability:
         found += _listed_capabilities(text)

@@ -240,7 +240,8 @@ def _of_system(name: str, machine: Machine) -> Verdict:
     want = numbers(release)
     if have[:2] == want or (release.endswith("+") and have >= want):
         return "met"
-    return "marginal" if not release.endswith("+") else "unmet"
+    newer = have[:2] > want and not release.endswith("+")
+    return "marginal" if newer else "unmet"
 
 
 def _capability(stated: Stated, machine: Machine) -> Answer:

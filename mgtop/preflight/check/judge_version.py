@@ -21,7 +21,10 @@ def plain(stated: Stated, have: Version) -> Verdict:
         return "met"
     if stated.strength == "negative":
         return _negative(stated, have)
-    return min((_set(stated, bounds, have) for bounds in stated.any_of), key=BEST_FIRST.index)
+    best = min((_set(stated, bounds, have) for bounds in stated.any_of), key=BEST_FIRST.index)
+    if best == "marginal" and len(stated.any_of) > 1 and stated.strength == "required":
+        return "unmet"  # these, says the list, and no other
+    return best
 
 
 def _without_patches(stated: Stated) -> Stated:

@@ -249,7 +249,9 @@ def _html_rows(lines: Sequence[str], first: int, context: Context) -> Iterator[R
     for row in re.finditer(r"<tr\b.*?(?:</tr>|(?=<tr\b)|$)", text, re.DOTALL | re.IGNORECASE):
         cells = re.findall(r"<(t[hd])\b[^>]*>(.*?)</\1>", row[0], re.DOTALL | re.IGNORECASE)
         words = tuple(" ".join(blanked(cell).split()) for _, cell in cells)
-        if cells and all(tag.lower() == "th" for tag, _ in cells):
+        heads = all(tag.lower() == "th" for tag, _ in cells)
+        first_of_all = not headers and row.start() == text.lower().find("<tr")
+        if cells and (heads or (first_of_all and not re.search(r"\d", "".join(words)))):
             headers = words
         elif cells:
             line = first + text.count("\n", 0, row.start())

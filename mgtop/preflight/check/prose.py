@@ -37,9 +37,18 @@ _PLAN = re.compile(
     _FLAGS,
 )
 """What is to be, or was done: no statement about what is needed now."""
+_NOT_NEEDED = re.compile(
+    r"\b(?:do|does|did|will)(?:n['’]t|\s+not)\s+(?:need|require)\b|\bno\s+(?:longer\s+need|need\s+(?:for|to))"
+    r"|\bnot\s+(?:needed|required|necessary)\b|不需要|无需|不再需要|不必",
+    _FLAGS,
+)
+_BUT = re.compile(r"\b(?:but|only|however|unless)\b|但|仅|只需", _FLAGS)
 _SEE = re.compile(
     r"^\W*(?:please\s+)?(?:see|refer\s+to|check\s+out|read|visit|follow)\b|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
+)
+_IN_BRACKETS = re.compile(
+    r"\s*\(\s*((?:minimum|min\.?|recommended|required|optional|tested)[^)]{0,24})\)", _FLAGS
 )
 _QUESTION = re.compile(r"[??]\s*$")
 
@@ -60,6 +69,8 @@ class Place:
 def requirements_in(text: str, place: Place) -> list[Stated]:
     """All requirements of a sentence, in the order of their places in it."""
     if _CITATION.search(text) or _NEWS.search(text) or _QUESTION.search(text):
+        return []
+    if _NOT_NEEDED.search(text) and not _BUT.search(text):
         return []
     if _PLAN.search(text) or _PLAN.match(place.quote.lstrip("-*+ ")):
         return []
@@ -209,6 +220,8 @@ class _Sentence:
         """How strongly the thing at a place is stated: by the words next to it first."""
         begin, stop = sizes.segment_at(self.text, start, end)
         own = said(self.text[begin:stop])
+        if label := _IN_BRACKETS.match(self.text[end:]):
+            own = said(label[1])  # 24 GB (minimum), 48 GB (recommended)
         strength = own.strength()
         if strength not in (None, "minimum"):
             return strength, own.untested

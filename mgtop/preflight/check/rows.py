@@ -19,6 +19,7 @@ _SUBJECT = re.compile(
     r"|\bgpus?\b|显卡|\bos\b|operating\s+system|系统|compute\s+capability",
     _FLAGS,
 )
+_SAVED = re.compile(r"\bsav(?:ed|ing|ings|es)\b|\breduc|\bless\b|节省|减少|降低", _FLAGS)
 _SYSTEM = re.compile(r"^\W*(?:os|operating\s+system|system|platform|操作系统|系统)\W*$", _FLAGS)
 _GPU = re.compile(r"\bgpus?\b|显卡|显存", _FLAGS)
 _UNIT = re.compile(r"[((\[/,\s](GiB|GB|G|MiB|MB)\s*[))\]]?\s*$", _FLAGS)
@@ -48,6 +49,8 @@ def _cells(row: Row, file: str) -> Iterator[Stated]:
     told: set[tuple[str, object, object]] = set()
     for at, cell in enumerate(row.cells):
         header = row.headers[at] if at < len(row.headers) else ""
+        if _SAVED.search(header):
+            continue
         text = _composed(at, cell, header, label)
         if text is None:
             continue
