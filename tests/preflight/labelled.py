@@ -29,6 +29,7 @@ PARTS = [
     "held_out_4.yaml",
     "held_out_a.yaml",
     "held_out_b.yaml",
+    "held_out_c.yaml",
 ]
 
 

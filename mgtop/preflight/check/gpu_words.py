@@ -30,14 +30,14 @@ _NEWER = re.compile(
 )
 _NVIDIA_GPU = re.compile(
     r"\b(?:cuda[\s-]*(?:capable|enabled|compatible)[\s-]*(?:nvidia\s+)?(?:gpus?|devices?|cards?)|"
-    r"nvidia\s+(?:cuda\s+)?(?:gpus?|graphics?\s+cards?|cards?)|gpus?\s+with\s+cuda)\b"
+    r"nvidia\s+(?:cuda\s+)?(?:gpus?|graphics?\s+cards?|cards?)|gpus?\s+with\s+cuda|cuda\s+(?:gpus?|devices?|cards?))\b"
     r"|(?:支持\s*cuda\s*的|英伟达|nvidia)\s*(?:显卡|gpu)",
     _FLAGS,
 )
 _SPOKEN_OF = re.compile(
     r"\b(?:test\w*|tried|validated|verified|measured|benchmark\w*|evaluated|experiments?|train\w*|"
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
-    r"achiev\w*|real-?time|single|minimum|at\s+least|on\s+(?:an?|one))\b|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
+    r"achiev\w*|real-?time|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per|a)\s+second)\b|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
     _FLAGS,
 )
 _CONDITION = re.compile(

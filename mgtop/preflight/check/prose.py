@@ -33,7 +33,7 @@ _LABEL = re.compile(
 _PLAN = re.compile(
     r"^\W*\[[\sx]\]|\b(?:we|i)\s+(?:plan|aim|intend|hope)\s+to\b|\b(?:is|are)\s+planned\b|\bcoming\s+soon\b"
     r"|\bwill\s+(?:soon\s+)?(?:be\s+)?(?:support\w*|release\w*|add\w*)\b|\bin\s+(?:a|the)\s+(?:next|future|later)\s+"
-    r"(?:release|version)\b|计划|即将|敬请期待|后续(?:版本|将|会)",
+    r"(?:release|version)\b|计划|即将|敬请期待|后续(?:版本|将|会)|未来|将(?:会)?支持",
     _FLAGS,
 )
 """What is to be, or was done: no statement about what is needed now."""

@@ -70,7 +70,7 @@ _BELOW = re.compile(
 )
 _WILL_NOT_DO = re.compile(
     r"\b(?:un|not\s+)supported\b|\b(?:won['’]t|will\s+not|can(?:no|['’])t|does\s+not|do\s+not|don['’]t)\s+"
-    r"(?:be\s+)?(?:run|work|fit|enough|suffice|load|start|able|used)|\bfails?\b|\bnot\s+enough\b|\binsufficient\b|不支持|无法|不能|不够",
+    r"(?:be\s+)?(?:run|work|fit|enough|suffice|load|start|able|used)|\bfails?\b|\boom\b|\bout[\s-]of[\s-]memory\b|^\W*no\s+(?:gpus?|cards?|machines?)\b|\bnot\s+enough\b|\binsufficient\b|不支持|无法|不能|不够",
     _FLAGS,
 )
 _FITS = re.compile(

@@ -31,8 +31,8 @@ _FILL = (
     r"(?:[\s:=<>≥≤⩾~^()`'\"|*_-]|"
     r"\b(?:versions?|ver|release|is|are|be|of|to|at|least|or|toolkit|nvcc|sdk|build|runtime|driver|the|a|"
     r"newer|later|than|above|below|minimum|must|should|has|have|needs?|requires?|required|requirement|"
-    r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested|between|from)\b"
-    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|在|介于|的)*?"
+    r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested|between|from|reports?|shows?|prints?|before|prior|older|earlier|lower)\b"
+    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|在|介于|达到|升级[到至]|更新[到至]|的)*?"
 )
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
@@ -53,7 +53,10 @@ _ABOVE = re.compile(
     r"(?:>\s*$|newer\s+than|later\s+than|higher\s+than|greater\s+than|\babove\b|高于|大于)", _FLAGS
 )
 _FLOOR = re.compile(r"(?:>=|≥|⩾|at\s+least|minimum|至少|不低于|最低)", _FLAGS)
-_BELOW = re.compile(r"(?:<\s*$|(?:older|lower|earlier)\s+than|\bbelow\b|(?<!不)低于)", _FLAGS)
+_BELOW = re.compile(
+    r"(?:<\s*$|\bbefore\b|\bprior\s+to\b|(?:older|lower|earlier)\s+than|\bbelow\b|(?<!不)低于)",
+    _FLAGS,
+)
 _EXACT = re.compile(r"==|exactly", _FLAGS)
 _TAG = re.compile(r"(?<![\w+/.-])cu(\d{2,3})(?![\w])", _FLAGS)
 _ACTS = re.compile(

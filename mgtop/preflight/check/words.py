@@ -26,6 +26,7 @@ _NEGATIVE = _words(
     r"(?:support|work|run\b|compatible)",
     r"\bcannot\s+(?:work|run|be\s+used)",
     r"\bno\s+(?:official\s+)?support\b",
+    r"\b(?:will\s+not|won['’]t)\s+do\b",
     r"不支持|不兼容|无法(?:运行|使用)|不能(?:运行|使用)",
 )
 _OPTIONAL = _words(r"\boptional(?:ly)?\b", r"可选")
@@ -76,6 +77,7 @@ _DEMAND = _words(
     r"\b(?:works?|runs?|supports?|supported)\s+only\b",
     r"\b(?:works?|runs?|supported|available)\b[^.;,]*\bonly\b",
     r"\bonly\b[^.;,]*\bsupported\b",
+    r"^\W*\w+(?:\s+\w+)?\s+only\W*$",
     r"\b(?:has|have)\s+to\b",
     r"\bwants?\b",
     r"\bmake\s+sure\b",
