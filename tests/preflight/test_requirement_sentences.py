@@ -81,3 +81,14 @@ def test_a_machine_of_which_nothing_is_known_gets_no_verdict_but_unknown() -> No
             for one in labelled.read(case, nothing):
                 if one.local != "no nvcc on the PATH":  # which is known
                     assert one.verdict == "unknown", (case["id"], one)
+
+
+def test_how_fast_it_is_on_a_gpu_asks_for_none() -> None:
+    """Under a heading of requirements too (seen in a real page)."""
+    page = (
+        "# M\n\n## Requirements\n\n* At least 6GB GPU memory.\n\n"
+        "About speed, on my RTX 4090 desktop it is 2.5 seconds/frame; a 3060 is 4x slower.\n"
+    )
+    case = {"file": "README.md", "text": page}
+    stated = [one for one in labelled.read(case, labelled.machines()["nogpu"]) if one.fails]
+    assert [one.quote for one in stated] == ["* At least 6GB GPU memory."]

@@ -47,6 +47,10 @@ _SEE = re.compile(
     r"^\W*(?:please\s+)?(?:see|refer\s+to|check\s+out|read|visit|follow)\b|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
 )
+_SPEED = re.compile(
+    r"\b(?:speed|slower|faster|fps|latency)\b|\bseconds?\s*(?:/|per)|\bframes?\s*(?:/|per)|速度|帧率|耗时",
+    _FLAGS,
+)
 _IN_BRACKETS = re.compile(
     r"\s*\(\s*((?:minimum|min\.?|recommended|required|optional|tested)[^)]{0,24})\)", _FLAGS
 )
@@ -181,6 +185,8 @@ class _Sentence:
             if self._is_skipped(found.start):
                 continue
             strength, untested = self.strength(found.start, found.end)
+            if found.kind == "vram" and strength == "required" and _SPEED.search(self.text):
+                strength = "tested"  # how fast it is there, under whatever heading
             yield (
                 found.start,
                 self._stated(
