@@ -65,7 +65,7 @@ def _spans(session: Told, folder: Path) -> Iterator[Event]:
     for span in spans_of(read_all(folder), session.traffic, session.begin_ns):
         threads.setdefault((span.pid, span.tid), []).append(span)
     for pid in dict.fromkeys(pid for pid, _ in threads):
-        yield _named("process_name", pid, 0, f"program {pid}")
+        yield _named("process_name", pid, 0, "program")  # pages add the numbers
     for (pid, tid), mine in threads.items():
         lanes: list[list[int]] = []
         told: set[int] = set()
@@ -75,7 +75,8 @@ def _spans(session: Told, folder: Path) -> Iterator[Event]:
             track = tid + lane * MACHINE
             if lane not in told:
                 told.add(lane)
-                yield _named("thread_name", pid, track, f"thread {tid}" + " +" * lane)
+                name = f"thread {tid} +{lane}" if lane else "thread"
+                yield _named("thread_name", pid, track, name)
             yield {
                 "ph": "X", "name": span.name, "cat": "span", "pid": pid, "tid": track,
                 "ts": begin_ns / 1e3, "dur": lasted_ns / 1e3,

@@ -183,7 +183,7 @@ def test_perfetto(session: Path) -> None:
     ends = [e for e in events if e["ph"] == "f"]
     assert {e["id"] for e in starts} == {e["id"] for e in ends}
     assert len(starts) == 40
-    names = [e["args"]["name"] for e in events if e["ph"] == "M"]
+    names = [(e["name"], e["pid"], e["tid"]) for e in events if e["ph"] == "M"]
     assert len(names) == len(set(names))
     assert [e["name"] for e in events if e["ph"] == "i" and "late" in e["name"]] == [
         "emit 20 late: unexplained"
