@@ -3,9 +3,10 @@
     python -m benchmarks.exports [--frames 1000000] [--spans 2] [--sessions 1000] [--causes]
 
 The long session is that of benchmarks/log.py: at 16 frames/s with so many spans a frame, the
-allocator's counters, GPU memory, utilisation, host CPU. With ``--causes`` it is also exported with
-the judgement of late frames, which takes minutes. The many sessions are made up, 15 s each
-(benchmarks/synthetic.py), with late frames; the queries are those of docs/exports.md.
+allocator's counters, GPU memory, utilisation, host CPU; as recorded, and after ``mgtop compact``.
+With ``--causes`` also with the judgement of late frames, which takes minutes. The many sessions
+are made up, 15 s each (benchmarks/synthetic.py), with late frames; the queries are those of
+docs/exports.md.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from pathlib import Path
 
 from benchmarks import log
 from benchmarks.synthetic import Options, write
+from mgtop.session.compact import compact
 from mgtop.session.writer import LogWriter
-from mgtop.wire.records import SessionStart, Span
+from mgtop.wire.records import Record, SessionEnd, SessionStart, Span
 
 PAGE = Path(__file__).parents[1] / "docs" / "exports.md"
 EXPORT = """
@@ -40,22 +42,27 @@ print(f"{took:.1f} s ({cpu:.1f} s of CPU), {mib:.0f} MiB")
 """
 
 
-def chunks(frames: int, spans: int) -> Iterator[list[object]]:
+def chunks(frames: int, spans: int) -> Iterator[list[Record]]:
     """The log's chunks, with fewer spans."""
     for chunk in log.chunks(frames):
         yield [one for one in chunk if not isinstance(one, Span) or one.name <= spans]
 
 
-def long_session(folder: Path, frames: int, spans: int, causes: bool) -> None:
+def long_session(folder: Path, frames: int, spans: int) -> None:
     writer = LogWriter(folder)
     writer.append([SessionStart(log.START_NS, 1, 1, "benchmark", "benchmark")])
     records = 0
     for chunk in chunks(frames, spans):
-        writer.append(chunk)  # type: ignore[arg-type]
+        writer.append(chunk)
         records += len(chunk)
+    end_ns = log.START_NS + frames * log.FRAME_NS
+    writer.append([SessionEnd(end_ns, "ended")])
     writer.close()
     size = (folder / "session.log").stat().st_size
     print(f"session           {frames:,} frames, {records:,} records, {size / 1e6:.0f} MB")
+
+
+def to_parquet(folder: Path, causes: bool) -> None:
     for kind in ("no-causes", "causes") if causes else ("no-causes",):
         with tempfile.TemporaryDirectory() as out:
             words = [sys.executable, "-c", EXPORT, str(folder), out, kind]
@@ -108,7 +115,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         if args.frames:
             (Path(scratch) / "long").mkdir()
-            long_session(Path(scratch) / "long", args.frames, args.spans, args.causes)
+            long_session(Path(scratch) / "long", args.frames, args.spans)
+            to_parquet(Path(scratch) / "long", args.causes)
+            print(f"compacted         {compact(Path(scratch) / 'long').after / 1e6:.1f} MB")
+            to_parquet(Path(scratch) / "long", args.causes)
         if args.sessions:
             many_sessions(Path(scratch), args.sessions)
     return 0
