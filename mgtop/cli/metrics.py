@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,6 +74,7 @@ def command(session: Path | None, listen: Address, otlp: str | None, shipped: st
             "of sessions: no password."
         )
     endpoint = Endpoint(listener, only_here=here)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # how services are ended
     publish = [endpoint.publish]
     with ExitStack() as open_ones:
         open_ones.callback(endpoint.close)

@@ -194,3 +194,17 @@ def test_the_page_names_every_metric_and_its_queries_run(setting: Setting) -> No
 def test_what_is_shipped_is_printed(setting: Setting) -> None:
     assert json.loads(setting.place.run("metrics", "--print", "dashboard"))["uid"] == "mgtop"
     assert "groups:" in setting.place.run("metrics", "--print", "alerts")
+
+
+def test_a_service_is_ended_in_order(setting: Setting, tmp_path: Path) -> None:
+    """What was measured last is sent, nothing is left behind, and it is no failure."""
+    packed = tmp_path / "real.mgtop.zip"
+    setting.place.run("pack", "real", "-o", str(packed))
+    setting.place.environment["TMPDIR"] = str(tmp_path)
+    before = len(setting.receiver.requests)
+    setting.place.metrics(str(packed), "--otlp", setting.receiver.url)
+    process = setting.place.processes[-1]
+    wait_for(lambda: len(setting.receiver.requests) > before)
+    process.terminate()
+    assert process.wait(60) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [packed.name]
