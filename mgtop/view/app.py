@@ -149,9 +149,10 @@ class MgtopApp(RaisingApp[Leaving]):
             interval = self.viewing.pace.shown(driver.take_answer())
             on_its_way = driver.busy
         due, was_reading = now >= self._draw_at - EARLY_S, self._reading
+        worked = time.thread_time()
         if not self._reading_can_wait():
             self.feed.poll()
-        wait = interval / self._turns(time.monotonic() - now)
+        wait = interval / self._turns(time.thread_time() - worked)
         if self._reading:
             # A long log is being read: draw as often as always, and let keys have their turn.
             wait = CATCH_UP_S if not self.feed.live else CATCH_UP_BESIDE_S
@@ -163,6 +164,8 @@ class MgtopApp(RaisingApp[Leaving]):
             else:
                 self._draw_at = now + interval
                 self.call_later(self._draw)
+        elif not self.viewing.timeline.still:
+            wait = min(wait, max(TURN_S, self._draw_at - time.monotonic()))
         self._due = time.monotonic() + wait
         self._timer = self.set_timer(wait, self._tick)
 

@@ -1,9 +1,9 @@
 """A driver that asks the terminal whether it has shown what was sent.
 
-What is written to a slow line waits in buffers that no program sees: an SSH server takes some
-hundred kB before its terminal blocks, which at 64 kbit/s is half a minute of pictures, and every
-key's answer queues behind them. So a frame is followed by a question that all terminals answer
-(where is the cursor?), one at a time: until the answer is there, the frame is on its way.
+What is written to a slow line waits in buffers that no program sees: an SSH server takes 1 MB
+before its terminal blocks, which at 64 kbit/s is two minutes of pictures, and every key's answer
+queues behind them. So a frame is followed by a question that all terminals answer (where is the
+cursor?), one at a time: until the answer is there, the frame is on its way.
 
 A terminal that does not answer is not asked for long, and nothing waits for it.
 """
