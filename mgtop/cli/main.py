@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Turn a text log of frame events into a session."),
     "compact": ("compact", "Rewrite the logs of ended sessions in half the bytes."),
     "export": ("export", "Write a session in another tool's format."),
-    "pack": ("pack", "Put a session into one file to send, with secrets masked."),
+    "pack": ("pack", "Put a session into one file to send."),
     "metrics": ("metrics", "Offer live sessions to Prometheus."),
     "serve": ("serve", "Show the dashboard in a browser."),
     "doctor": ("doctor", "Say what works on this machine, what does not, and why."),

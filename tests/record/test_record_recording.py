@@ -284,13 +284,13 @@ def test_a_full_disk_ends_the_recording_and_not_the_target(
 def test_a_really_full_disk(tmp_path: Path, clean_up: list[int]) -> None:
     disk = tmp_path / "session"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("mounting is not allowed here")
     try:
         recording = record(tmp_path, emitter("--count", 100000, "--rate", 2000))
         clean_up.append(recording.target_pid)
-        outcome = recording.wait(9)
+        outcome = recording.wait(30)
         assert outcome.exit_code == 4
         assert "no space left" in outcome.message.lower()
         assert outcome_of(recording.folder) == outcome  # the status was written all the same
