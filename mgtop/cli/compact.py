@@ -18,8 +18,9 @@ Examples:
 @click.command("compact", epilog=_EXAMPLES)
 @session_argument(many=True)
 def command(sessions: tuple[Path, ...]) -> int:
-    """Rewrite the logs of ended sessions in large chunks: half the bytes, and quicker to read.
+    """Make the logs of ended sessions smaller.
 
+    They are rewritten in large chunks: a third of the bytes or less, and quicker to read.
     Nothing is lost: the same records are there, and the new log takes the place of the old one
     only when it is whole. A session that is being recorded, or whose log is damaged, is left.
     """

@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Turn a text log of frame events into a session."),
     "compact": (
         "compact",
-        "Rewrite the logs of ended sessions in large chunks: half the bytes, and quicker to read.",
+        "Make the logs of ended sessions smaller.",
     ),
     "export": ("export", "Write a session in another tool's format."),
     "pack": ("pack", "Put a session into one file to send."),
