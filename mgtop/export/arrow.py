@@ -144,7 +144,7 @@ def spans_batch(records: Iterable[AnyRecord], traffic: Traffic, begin_ns: int) -
         "cpu_ms": _ms(pa.array([row.cpu_ns for row in rows], pa.int64())),
         "run_delay_ms": _ms(pa.array([row.run_delay_ns for row in rows], pa.int64())),
     }
-    return pa.record_batch(columns, schema=SPANS)
+    return pa.record_batch([columns[name] for name in SPANS.names], schema=SPANS)
 
 
 def _first_of_each(rows: Iterable[r.Span]) -> Iterable[r.Span]:
