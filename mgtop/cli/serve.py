@@ -49,7 +49,7 @@ def command(session: Path | None, listen: Address, fps: float | None, readonly: 
     only_here = is_loopback(host)
     if not only_here:
         may = "see this session" if readonly else "see this session and stop its program"
-        ending = "." if readonly else "; --readonly leaves them the looking."
+        ending = "." if readonly else "; with --readonly they can only look."
         say(f"warning: whoever reaches {Address(host, port)} can {may}: no password{ending}")
     name = word_for(folder)
     os.environ["TERM"] = "xterm-256color"  # the browser's, whatever this terminal is
