@@ -92,7 +92,7 @@ class Cutter:
             if magic == MAGIC and length <= MAX_PAYLOAD:
                 if end > len(data):
                     # Being written, or a false length: a whole chunk further on tells.
-                    further = _whole_chunk(view, data, at + 1)
+                    further = whole_chunk(data, at + 1)
                     if further < 0:
                         wanted = end - at
                         break
@@ -122,8 +122,9 @@ class Cutter:
             self.damaged += 1
 
 
-def _whole_chunk(view: memoryview, data: bytes, at: int) -> int:
+def whole_chunk(data: bytes, at: int = 0) -> int:
     """Where the next whole chunk begins, from ``at`` on; −1 where none is found."""
+    view = memoryview(data)
     in_vain = 0
     while in_vain <= _MOST_IN_VAIN:
         at = data.find(MAGIC, at)

@@ -34,6 +34,12 @@ _LOWEST, _HIGHEST = -(1 << 63), (1 << 64) - 1
 _encode = msgspec.msgpack.Encoder().encode
 _Columns = tuple[bytes, list[Any], list[Any], list[Any]]
 _decode_rows = msgspec.msgpack.Decoder(list[list[Any]]).decode
+_decode_columns = msgspec.msgpack.Decoder(_Columns).decode
+_decode_times = msgspec.msgpack.Decoder(tuple[bytes, msgspec.Raw, list[int], msgspec.Raw]).decode
+_NOT_AS_MADE = (
+    zlib.error, msgspec.MsgspecError, RecursionError, UnicodeError, OverflowError, TypeError,
+    ValueError, IndexError,
+)  # fmt: skip
 
 
 class NoColumns(Exception):
@@ -65,19 +71,34 @@ def unfold(payload: bytes | memoryview) -> bytes:
         NoColumns: it is none.
     """
     try:
-        opener = zlib.decompressobj(-15)
-        data = opener.decompress(payload[1:], MOST_ROWS_BYTES)
-        if opener.unconsumed_tail or not opener.eof:
-            raise NoColumns("cut off, or larger than records are")
-        return _encode(_rows(*msgspec.msgpack.decode(data, type=_Columns)))
-    except (
-        zlib.error, msgspec.MsgspecError, RecursionError, UnicodeError, OverflowError,
-        TypeError, ValueError, IndexError,
-    ) as error:  # fmt: skip
+        return _encode(_rows(*_decode_columns(_inflated(payload))))
+    except _NOT_AS_MADE as error:
+        raise NoColumns(str(error)) from None
+
+
+def newest_ns(payload: bytes | memoryview) -> int:
+    """The newest time in a payload of either form; a tenth of the cost of its records.
+
+    Raises:
+        NoColumns: there is none.
+    """
+    try:
+        if is_squeezed(payload):
+            return max(accumulate(_decode_times(_inflated(payload))[2]))
+        return max(int(row[1]) for row in _decode_rows(payload))
+    except _NOT_AS_MADE as error:
         raise NoColumns(str(error)) from None
 
 
 # ------------------------------------------------------------------------------- inside
+
+
+def _inflated(payload: bytes | memoryview) -> bytes:
+    opener = zlib.decompressobj(-15)
+    data = opener.decompress(payload[1:], MOST_ROWS_BYTES)
+    if opener.unconsumed_tail or not opener.eof:
+        raise NoColumns("cut off, or larger than records are")
+    return data
 
 
 def _laid_out(rows: list[list[Any]]) -> list[Any] | None:

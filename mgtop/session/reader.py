@@ -11,6 +11,7 @@ import msgspec
 
 from mgtop.session.chunks import HEADER, MAX_PAYLOAD, Cutter
 from mgtop.session.columns import NoColumns, is_squeezed, unfold
+from mgtop.session.seek import place_of
 from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord
 
@@ -82,28 +83,37 @@ class LogReader:
         """Damaged places skipped so far."""
         return self._cutter.damaged + self._undecodable
 
+    def seek(self, t_ns: int) -> None:
+        """Go on from that time, or a little before it: no record of it and later is left out.
+
+        Takes some milliseconds, however long the log is. Times are the log's own, nanoseconds of
+        ``CLOCK_MONOTONIC``; what arrived more than two seconds late may be left out.
+        """
+        with contextlib.suppress(OSError), self._opened() as fd:
+            self._offset = place_of(fd, t_ns)
+
     def poll(self) -> list[AnyRecord]:
         """The complete records since the last time; of a long log, some at a time.
 
         An empty list does not mean the end: ``at_end`` does.
         """
         try:
-            # O_NONBLOCK: a FIFO put there must not hold us up.
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with self._opened() as fd:
+                self.error = None
+                return self._read(fd)
         except OSError as error:
-            return self._nothing(error)
+            self.error = error.strerror
+            self.at_end = True
+            return []
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        # O_NONBLOCK: a FIFO put there must not hold us up.
+        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            self.error = None
-            return self._read(fd)
-        except OSError as error:
-            return self._nothing(error)
+            yield fd
         finally:
             os.close(fd)
-
-    def _nothing(self, error: OSError) -> list[AnyRecord]:
-        self.error = error.strerror
-        self.at_end = True
-        return []
 
     def _read(self, fd: int) -> list[AnyRecord]:
         status = os.fstat(fd)

@@ -10,8 +10,8 @@ from mgtop.analysis.model import Model
 from mgtop.session.lock import is_live
 from mgtop.session.marks import MarksReader
 from mgtop.session.reader import LogReader
+from mgtop.session.seek import LATE_NS
 from mgtop.session.writer import LOG_NAME
-from mgtop.view.log_places import LogPlaces
 from mgtop.view.output_index import OutputIndex
 from mgtop.wire.records import (
     AnyRecord,
@@ -28,8 +28,6 @@ from mgtop.wire.records import (
 RECENT_NS = 30_000_000_000
 RECENT_BYTES, MOST_BYTES = 1 << 20, 64 << 20
 """How much of the log's end is read for :meth:`Feed.recent`: at first, and at most."""
-LATE_NS = 2_000_000_000
-"""An event is in the log so long after it happened, at the latest."""
 _OUTPUT = (OutputAt, OutputLine)
 LIVE_EVERY_NS = 1_000_000_000
 LONG_BYTES = 6 << 20
@@ -50,7 +48,6 @@ class _Whole:
     def __init__(self, folder: Path) -> None:
         self.model = Model()
         self.reader = LogReader(folder, READ_BYTES)
-        self.places = LogPlaces()
         self.output = OutputIndex()
 
     def read(self) -> int:
@@ -60,7 +57,6 @@ class _Whole:
             self.model.feed(record)
             if type(record) in _OUTPUT:
                 self.output.take(record)
-        self.places.passed(self.reader.offset, self.model.about.last_ns)
         return len(records)
 
 
@@ -83,7 +79,6 @@ class Feed:
         self.caught_up = False
         self.records = 0
         self.output = OutputIndex()
-        self._places = LogPlaces()
         self._clock = clock
         self._reader = LogReader(folder, READ_BYTES)
         self._marks = MarksReader(folder)
@@ -129,7 +124,6 @@ class Feed:
                 self.model.feed(record)
                 if type(record) in _OUTPUT:
                     self.output.take(record)
-            self._places.passed(self._reader.offset, self.model.about.last_ns)
             if not self._ended:
                 self._ended = any(isinstance(record, SessionEnd) for record in records)
             count += len(records)
@@ -169,16 +163,15 @@ class Feed:
 
         Events that arrived more than :data:`LATE_NS` after their time are left out.
         """
-        first, last = self._places.around(begin_ns - LATE_NS, end_ns + LATE_NS)
-        if self._reader.replaced:  # another log of the same records: places are others there
-            first, last = 0, None
-        reader = LogReader(self.folder, begin_at=first)
+        reader = LogReader(self.folder, BEGIN_BYTES)
+        reader.seek(begin_ns)
+        first = reader.offset
         records: list[AnyRecord] = []
         while True:
-            records += [r for r in reader.poll() if begin_ns <= r.t_ns <= end_ns]
-            read = reader.offset - first
-            too_much = read > MOST_BYTES and not self._reader.replaced
-            if reader.at_end or (last is not None and reader.offset >= last) or too_much:
+            read = reader.poll()
+            records += [r for r in read if begin_ns <= r.t_ns <= end_ns]
+            past = bool(read) and read[-1].t_ns > end_ns + LATE_NS
+            if reader.at_end or past or reader.offset - first > MOST_BYTES:
                 return records
 
     def _is_whole(self, size: int) -> bool:
@@ -211,7 +204,7 @@ class Feed:
                 return count
         self._whole = None
         self.model, self.output = whole.model, whole.output
-        self._reader, self._places = whole.reader, whole.places
+        self._reader = whole.reader
         self._marks = MarksReader(self.folder)  # the new model does not know them yet
         return count
 

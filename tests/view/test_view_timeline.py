@@ -6,7 +6,6 @@ from pathlib import Path
 
 from view_pictures import NOW, START, S, StillFeed, live_view
 
-from mgtop.view.log_places import MOST, LogPlaces
 from mgtop.view.timeline import SPEEDS, Timeline
 
 
@@ -112,17 +111,3 @@ def test_holding(tmp_path: Path) -> None:
     assert timeline.still
     timeline.follow()
     assert timeline.now_ns == NOW + 60 * S
-
-
-def test_places_in_the_log_are_found_in_bounded_memory() -> None:
-    places = LogPlaces()
-    for n in range(100_000):
-        places.passed(1000 * n, n * S)
-    assert len(places._times) <= MOST + 1
-    first, last = places.around(50_000 * S, 50_010 * S)
-    assert last is not None
-    assert first <= 50_000_000 <= 50_010_000 <= last
-    assert last - first < 1000 * 64
-    assert places.around(-5, -1)[0] == 0
-    assert places.around(99_999 * S, 200_000 * S)[1] is None
-    assert LogPlaces().around(0, 1) == (0, None)
