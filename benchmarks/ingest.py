@@ -1,6 +1,7 @@
 """Does the recorder keep up? Events at a steady rate through the real probe, FIFO and log.
 
     python benchmarks/ingest.py [--rate 2000] [--seconds 60] [--spans 0] [--processes 1]
+                                [--recorder-core N]
 
 Prints what was sent, what is in the log, what was lost, and what the recorder cost. Exit code
 1 where an event is missing. The recorder samples the host (and NVML, where there is one) as in
@@ -44,11 +45,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--spans", type=int, default=0, help="spans in each frame, on top")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--recorder-core", type=int, help="all of the recorder on this one core")
     args = parser.parse_args()
 
     from mgtop.probe import __file__ as probe_file
     from mgtop.record.launch import start
     from mgtop.record.plan import Plan
+    from mgtop.session.lock import read_owner
     from mgtop.session.reader import read_all
     from mgtop.wire.records import Event, FrameEmit, Loss, Observer, TargetExit
 
@@ -69,6 +72,11 @@ def main() -> int:
         plan = Plan(name="ingest", command=command, cwd=scratch)
         began = time.monotonic()
         recording = start(plan, out=Path(scratch, "session"))
+        if args.recorder_core is not None:
+            owner = read_owner(recording.folder)
+            assert owner is not None
+            for thread in os.listdir(f"/proc/{owner.pid}/task"):
+                os.sched_setaffinity(int(thread), {args.recorder_core})
         outcome = recording.wait()
         took = time.monotonic() - began
         numbers: dict[int, set[int]] = {}

@@ -16,8 +16,8 @@ from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME, cannot_write
 from mgtop.wire.records import Record
 
-MOST_RECORDS = 1_024
-"""Of one chunk: what damage at one place costs, some five seconds at 16 frames/s."""
+MOST_RECORDS = 2_048
+"""Of one chunk: what damage at one place costs, some fifteen seconds at 16 frames/s."""
 
 
 class NotCompacted(Exception):

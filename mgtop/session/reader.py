@@ -20,6 +20,7 @@ MOST_RECORDS = 20_000
 """About so many come of one poll: what a byte of the log holds differs by a factor of ten."""
 
 _FIRST_BYTES = 64 << 10
+_SOUGHT_BYTES = 16 << 10
 
 _UNDECODABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _records = msgspec.msgpack.Decoder(list[AnyRecord])
@@ -91,6 +92,7 @@ class LogReader:
         """
         with contextlib.suppress(OSError), self._opened() as fd:
             self._offset = place_of(fd, t_ns)
+            self._window = min(self._most_bytes, _SOUGHT_BYTES)
 
     def poll(self) -> list[AnyRecord]:
         """The complete records since the last time; of a long log, some at a time.

@@ -104,6 +104,8 @@ def test_damage_costs_what_it_hits_and_no_more(
     reader = LogReader(folder)
     reader.seek(t_ns)
     records = reader.poll()
+    while not reader.at_end:
+        records += reader.poll()
     assert [r for r in records if r.t_ns >= t_ns] == [r for r in left if r.t_ns >= t_ns]
 
 
