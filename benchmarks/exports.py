@@ -2,7 +2,7 @@
 
     python -m benchmarks.exports [--frames 1000000] [--spans 2] [--sessions 1000] [--causes]
 
-The long session is that of benchmarks/log.py: at 16 frames/s with so many spans a frame, the
+The long session is that of benchmarks/even.py: at 16 frames/s with so many spans a frame, the
 allocator's counters, GPU memory, utilisation, host CPU; as recorded, and after ``mgtop compact``.
 With ``--causes`` also with the judgement of late frames, which takes minutes. The many sessions
 are made up, 15 s each (benchmarks/synthetic.py), with late frames; the queries are those of
@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import log
+from benchmarks import even
 from benchmarks.synthetic import Options, write
 from mgtop.session.compact import compact
 from mgtop.session.writer import LogWriter
@@ -44,18 +44,18 @@ print(f"{took:.1f} s ({cpu:.1f} s of CPU), {mib:.0f} MiB")
 
 def chunks(frames: int, spans: int) -> Iterator[list[Record]]:
     """The log's chunks, with fewer spans."""
-    for chunk in log.chunks(frames):
+    for chunk in even.chunks(frames):
         yield [one for one in chunk if not isinstance(one, Span) or one.name <= spans]
 
 
 def long_session(folder: Path, frames: int, spans: int) -> None:
     writer = LogWriter(folder)
-    writer.append([SessionStart(log.START_NS, 1, 1, "benchmark", "benchmark")])
+    writer.append([SessionStart(even.START_NS, 1, 1, "benchmark", "benchmark")])
     records = 0
     for chunk in chunks(frames, spans):
         writer.append(chunk)
         records += len(chunk)
-    end_ns = log.START_NS + frames * log.FRAME_NS
+    end_ns = even.START_NS + frames * even.FRAME_NS
     writer.append([SessionEnd(end_ns, "ended")])
     writer.close()
     size = (folder / "session.log").stat().st_size
