@@ -1,18 +1,21 @@
 """What the session log costs: bytes a frame by kind of record, appending, reading, seeking.
 
     python -m benchmarks.log [--hours 24] [--append-ms 40] [--folder DIR]
+    python -m benchmarks.log --recorded tests/sessions/h200-alloc-retry/session.log.gz
 
 Writes a made-up session of that length (benchmarks/synthetic.py: single frames at 16 frames/s
 with five spans each, allocator counters, GPU memory where it changed, utilisation, host,
 heartbeats), an append every 40 ms that has records, as the recorder does (less often it takes
 fewer bytes, and is quicker to make where only seeking matters); not in real time. Then reads it
 whole, seeks to times all over it, compacts it, and reads and seeks again. Exit code 1 where a
-record is missing or a seek takes more than 100 ms (P95). Figures: docs/session-log.md.
+record is missing or a seek takes more than 100 ms (P95). With ``--recorded``: the size of what
+was recorded, appended again by the times of its records. Figures: docs/session-log.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import random
 import resource
@@ -29,9 +32,9 @@ from benchmarks.synthetic import Options, S, Session
 from mgtop.record.recorder import PERIOD_NS
 from mgtop.record.schedule import Unchanged
 from mgtop.session.compact import compact
-from mgtop.session.reader import LogReader
-from mgtop.session.writer import LogWriter
-from mgtop.wire.records import FrameEmit, GpuMemory
+from mgtop.session.reader import LogReader, read_all
+from mgtop.session.writer import LOG_NAME, LogWriter
+from mgtop.wire.records import AnyRecord, FrameEmit, GpuMemory
 
 START_NS = 1_000 * S
 SEEKS = 200
@@ -131,13 +134,42 @@ def seek(folder: Path, seconds: float) -> float:
     return quantiles[18]
 
 
+def again(recorded: Path, folder: Path, period_ns: int) -> None:
+    """The size that a recorded log has when it is written now."""
+    (folder / LOG_NAME).write_bytes(gzip.decompress(recorded.read_bytes()))
+    records = list(read_all(folder))
+    before = (folder / LOG_NAME).stat().st_size
+    (folder / LOG_NAME).unlink()
+    writer = LogWriter(folder)
+    due_ns, waiting = records[0].t_ns + period_ns, list[AnyRecord]()
+    size = 0
+    for record in records:
+        if record.t_ns >= due_ns:
+            size += writer.append(waiting)
+            waiting, due_ns = [], record.t_ns + period_ns
+        waiting.append(record)
+    size += writer.append(waiting)
+    writer.close()
+    emits = [record for record in records if isinstance(record, FrameEmit)]
+    frames, seconds = sum(emit.count for emit in emits), (due_ns - records[0].t_ns) / S
+    print(f"recorded          {frames:,} frames in {len(emits):,} emits, {len(records):,} records,"
+          f" {seconds:.0f} s; {before / frames:.0f} bytes a frame")  # fmt: skip
+    print(f"live log          {size / frames:.0f} bytes a frame, {size / seconds:.0f} B/s")
+    print(f"compacted         {compact(folder).after / frames:.0f} bytes a frame")
+
+
 def main() -> int:
     """Measure; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--append-ms", type=int, default=PERIOD_NS // 1_000_000)
     parser.add_argument("--folder", type=Path, help="where to write it (default: a temporary one)")
+    parser.add_argument("--recorded", type=Path, help="a session's log, gzipped")
     args = parser.parse_args()
+    if args.recorded is not None:
+        with tempfile.TemporaryDirectory(dir=args.folder) as scratch:
+            again(args.recorded, Path(scratch), args.append_ms * 1_000_000)
+        return 0
     seconds = args.hours * 3600
     with tempfile.TemporaryDirectory(dir=args.folder) as scratch:
         folder = Path(scratch)
