@@ -82,7 +82,7 @@ class Session:
 
     @property
     def report(self) -> Report:
-        """What ``mgtop report --json`` says, as structs; ``to_json`` of docs/report-json.md."""
+        """What ``mgtop report --json`` says, as structs (docs/report-json.md)."""
         assert self._report is not None
         return self._report
 
