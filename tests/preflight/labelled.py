@@ -30,6 +30,7 @@ PARTS = [
     "held_out_a.yaml",
     "held_out_b.yaml",
     "held_out_c.yaml",
+    "held_out_d.yaml",
 ]
 
 

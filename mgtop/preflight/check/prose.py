@@ -37,6 +37,12 @@ _PLAN = re.compile(
     _FLAGS,
 )
 """What is to be, or was done: no statement about what is needed now."""
+_OF_OTHERS = re.compile(
+    r"^\W*(?:other|competing)\b[^.]*\b(?:models?|methods?|projects?|tools?)\b"
+    r"|^\W*(?:earlier|previous|older|former)\s+(?:versions?|releases?)\b|^\W*(?:旧版|之前的版本|其他模型)",
+    _FLAGS,
+)
+"""What others need, or needed once."""
 _NOT_NEEDED = re.compile(
     r"\b(?:do|does|did|will)(?:n['’]t|\s+not)\s+(?:need|require)\b|\bno\s+(?:longer\s+need|need\s+(?:for|to))"
     r"|\bnot\s+(?:needed|required|necessary)\b|不需要|无需|不再需要|不必",
@@ -73,6 +79,8 @@ class Place:
 def requirements_in(text: str, place: Place) -> list[Stated]:
     """All requirements of a sentence, in the order of their places in it."""
     if _CITATION.search(text) or _NEWS.search(text) or _QUESTION.search(text):
+        return []
+    if _OF_OTHERS.search(text):
         return []
     if _NOT_NEEDED.search(text) and not _BUT.search(text):
         return []

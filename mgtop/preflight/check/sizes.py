@@ -56,7 +56,7 @@ _OTHER_THING = re.compile(
     _FLAGS,
 )
 _LESS_BY = re.compile(
-    r"(?:\bby|\bsav(?:e|es|ed|ing)|\bfree(?:s|d|ing)?|\badd(?:s|ed|ing)?(?!\s+up)|\badditional|\bextra|节省|减少|降低|增加|增长|多占用?)\s*(?:了|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
+    r"(?:\bby|\bsav(?:e|es|ed|ing)|\bfree(?:s|d|ing)?|\badd(?:s|ed|ing)?(?!\s+up)|\badditional|\bextra|节省|减少|降低|增加|增长|多占用?)\s*(?:了|another|about|around|up\s+to|over|roughly|大概|大约|约|近|~)?\s*$",
     _FLAGS,
 )
 _MORE_THAN_BEFORE = re.compile(

@@ -32,7 +32,7 @@ _FILL = (
     r"\b(?:versions?|ver|release|is|are|be|of|to|at|least|or|toolkit|nvcc|sdk|build|runtime|driver|the|a|"
     r"newer|later|than|above|below|minimum|must|should|has|have|needs?|requires?|required|requirement|"
     r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested|between|from|reports?|shows?|prints?|before|prior|older|earlier|lower)\b"
-    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|在|介于|达到|升级[到至]|更新[到至]|的)*?"
+    r"|v(?=\d)|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不低于|高于|大于|低于|最低|推荐|建议|安装|在|介于|达到|不[得能应可]|升级[到至]|更新[到至]|的)*?"
 )
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)

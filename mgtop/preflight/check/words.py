@@ -78,6 +78,7 @@ _DEMAND = _words(
     r"\b(?:works?|runs?|supported|available)\b[^.;,]*\bonly\b",
     r"\bonly\b[^.;,]*\bsupported\b",
     r"^\W*\w+(?:\s+\w+)?\s+only\W*$",
+    r"\b(?:for|on)\s+(?:\w+\s+){1,3}only\b",
     r"\b(?:has|have)\s+to\b",
     r"\bwants?\b",
     r"\bmake\s+sure\b",
