@@ -24,7 +24,7 @@ from mgtop.view.celldiff import Asking, Repainting, driver_class
 from mgtop.view.crash import RaisingApp
 from mgtop.view.feed import Feed
 from mgtop.view.glyphs import look
-from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
+from mgtop.view.hangup import leave_on_hangup
 from mgtop.view.pace import Pace
 from mgtop.view.palette import Commands
 from mgtop.view.screens.dialogs import Ask, Help, Leave, Leaving, parse_time
@@ -123,15 +123,9 @@ class MgtopApp(RaisingApp[Leaving]):
         if troubles:
             self.call_after_refresh(self.say, troubles[0])  # once the screen is there
         leave_on_hangup(self.exit)
-        self.set_interval(1.0, self._leave_if_gone)
         self.push_screen(self.live)
         self._due = time.monotonic()
         self.call_after_refresh(self._tick)
-
-    def _leave_if_gone(self) -> None:
-        if terminal_is_gone():
-            let_the_terminal_go()
-            self.exit()
 
     # ------------------------------------------------------------------------------ ticks
 

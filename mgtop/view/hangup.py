@@ -1,8 +1,10 @@
 """A terminal that goes away: leave at once, and cleanly.
 
 Textual dies of SIGHUP without cleaning up, and where SIGHUP is ignored (``nohup``) its input
-thread spins on the closed terminal at 100 % of a core. So SIGHUP ends the app in order, and
-each tick looks whether the terminal is still there.
+thread spins on the closed terminal at 100 % of a core. So SIGHUP ends the app in order, and a
+thread looks whether the terminal is still there. It is a thread, since the app's loop may be
+what the lost terminal holds up: on a slow line it waits for room in Textual's output queue, and
+nobody makes room any more.
 
 Textual's output thread dies of the error that a write to a closed terminal gives, and
 leaving then waits for it for ever. So the terminal is replaced by nothing before leaving,
@@ -18,9 +20,11 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 GRACE_S = 3.0
+LOOK_EVERY_S = 1.0
 
 
 def leave_on_hangup(leave: Callable[[], object]) -> None:
@@ -35,6 +39,18 @@ def leave_on_hangup(leave: Callable[[], object]) -> None:
     for number, act in ((signal.SIGHUP, hung_up), (signal.SIGTERM, leave)):
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
             loop.add_signal_handler(number, act)
+    watch = threading.Thread(target=_watch, args=(loop, leave), name="hangup", daemon=True)
+    watch.start()
+
+
+def _watch(loop: asyncio.AbstractEventLoop, leave: Callable[[], object]) -> None:
+    while not loop.is_closed():
+        if terminal_is_gone():
+            let_the_terminal_go()
+            with contextlib.suppress(RuntimeError):  # it has left by itself meanwhile
+                loop.call_soon_threadsafe(leave)
+            return
+        time.sleep(LOOK_EVERY_S)
 
 
 def let_the_terminal_go() -> None:

@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES
 
 from mgtop.view.celldiff import Repainting, driver_class
 from mgtop.view.crash import RaisingApp
-from mgtop.view.hangup import leave_on_hangup, let_the_terminal_go, terminal_is_gone
+from mgtop.view.hangup import leave_on_hangup
 from mgtop.view.screens.rounds import RoundsScreen
 from mgtop.view.themes import ANSI, DEFAULT, load_all
 
@@ -54,13 +54,7 @@ class RoundsApp(RaisingApp[None]):
         known = wanted in self.available_themes
         self.theme = wanted if known else ANSI if plain else DEFAULT
         leave_on_hangup(self.exit)
-        self.set_interval(1.0, self._leave_if_gone)
         self.push_screen(self.rounds)
-
-    def _leave_if_gone(self) -> None:
-        if terminal_is_gone():
-            let_the_terminal_go()
-            self.exit()
 
     def action_redraw(self) -> None:
         """Draw everything anew, after something else wrote on the terminal."""

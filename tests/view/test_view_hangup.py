@@ -16,6 +16,16 @@ from mgtop.session.writer import LogWriter
 from mgtop.wire.records import SessionStart
 
 LONGEST_S = 12.0
+HELD_UP = """
+import asyncio, threading
+from mgtop.view.hangup import leave_on_hangup
+async def main():
+    leave_on_hangup(lambda: None)
+    print("here", flush=True)
+    threading.Event().wait()
+asyncio.run(main())
+"""
+"""A loop that waits for room in its output, which nobody makes once the terminal is gone."""
 
 
 def start_view(folder: Path, ignore_hangup: bool) -> tuple[int, int]:
@@ -63,3 +73,17 @@ def test_the_view_ends_with_its_terminal(tmp_path: Path, ignore_hangup: bool) ->
         finally:
             os.close(terminal)
         assert ended_within(pid, LONGEST_S)
+
+
+@pytest.mark.e2e
+def test_a_loop_that_the_lost_terminal_holds_up_ends_too() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", HELD_UP])
+    try:
+        seen = b""
+        while b"here" not in seen:
+            seen += os.read(terminal, 1024)
+    finally:
+        os.close(terminal)
+    assert ended_within(pid, LONGEST_S)
