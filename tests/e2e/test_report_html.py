@@ -123,6 +123,29 @@ def test_the_curves_are_drawn_and_zoomed(recorded: Path, browser: Chromium) -> N
     assert browser.evaluate(drawn) != before
 
 
+def test_it_fits_a_narrow_screen_and_prints_dark_on_light(
+    recorded: Path, browser: Chromium
+) -> None:
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=360,
+        height=800,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.call("Emulation.setEmulatedMedia", media="screen", features=dark)
+    shown(browser, recorded)
+    boxes = "[...document.querySelectorAll('h1, header li')]"
+    assert browser.evaluate(f"{boxes}.length") > 3
+    assert browser.evaluate(f"{boxes}.filter(b => b.scrollWidth > b.clientWidth).length") == 0
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 360
+    ink = "getComputedStyle(document.body).color"
+    assert browser.evaluate(ink) == "rgb(228, 233, 238)"
+    browser.call("Emulation.setEmulatedMedia", media="print", features=dark)
+    assert browser.evaluate(ink) == "rgb(27, 31, 36)"
+
+
 def test_nothing_that_a_session_holds_is_run(
     tmp_path: Path, recorded: Path, browser: Chromium
 ) -> None:

@@ -180,5 +180,6 @@
   });
   window.addEventListener("resize", paint);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  matchMedia("print").addEventListener("change", draw);
   draw();
 })();
