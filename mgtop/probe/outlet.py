@@ -128,12 +128,12 @@ class Outlet:
 
     def pulse(self) -> None:
         """Send the probe's own account."""
-        seq = self.next_seq()
-        t_ns = monotonic_ns()
+        seq, t_ns = self.next_seq(), monotonic_ns()
+        self.put(self._account(t_ns, seq), t_ns, seq)
+
+    def _account(self, t_ns: int, seq: int) -> bytes:
         who = self.thread().who
-        self.put(
-            pack.PULSE_LAYOUT.pack(who, t_ns, seq, self.dropped, self.cost_ns, seq + 1), t_ns, seq
-        )
+        return pack.PULSE_LAYOUT.pack(who, t_ns, seq, self.dropped, self.cost_ns, seq + 1)
 
     def _hello(self) -> Tuple[Any, ...]:
         torch = sys.modules.get("torch")
@@ -161,7 +161,7 @@ class Outlet:
     def leave(self) -> None:
         """The process ends: a last account, and the FIFO's name goes."""
         if os.getpid() == self.pid:
-            self.pulse()
+            self._fifo.write_last(self._account(monotonic_ns(), self.next_seq()))
             self._fifo.remove()
 
     def abandon(self) -> None:

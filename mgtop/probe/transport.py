@@ -26,6 +26,9 @@ CAPACITY = 1 << 20
 DISCARD = 1 << 16
 """Bytes thrown away from the front of a full FIFO that nobody reads."""
 
+PAGE = 1 << 12
+"""A full FIFO has room again once a page of it was read."""
+
 FIFO_VARIABLE = "MGTOP_FIFO"
 FOLDER_VARIABLE = "MGTOP_RUNTIME"
 
@@ -107,12 +110,26 @@ class Fifo:
         finally:
             calls.flock(self.fd, LOCK_UN)
 
-    def _discard_oldest(self) -> None:
-        """Throw away whole messages, :data:`DISCARD` bytes or little more."""
+    def write_last(self, message: bytes) -> bool:
+        """Write at the end of this process, at the cost of the oldest page even of a reader.
+
+        Its last account tells a reader that stands still how much it has missed; without it,
+        what was dropped after the last message that fitted would be lost uncounted.
+        """
+        calls = self.calls
+        if calls.write(self.fd, message, len(message)) == len(message):
+            return True
+        if not self.is_intact():
+            return False
+        self._discard_oldest(PAGE)
+        return calls.write(self.fd, message, len(message)) == len(message)
+
+    def _discard_oldest(self, at_least: int = DISCARD) -> None:
+        """Throw away whole messages, ``at_least`` bytes or little more."""
         calls = self.calls
         if self._scrap is None:
             self._scrap = calls.buffer(DISCARD)
-        size = calls.read(self.fd, self._scrap, DISCARD)
+        size = calls.read(self.fd, self._scrap, at_least)
         if size <= 0:
             return
         # The last message may have been cut: take the rest of it, too.
