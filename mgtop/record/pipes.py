@@ -8,6 +8,9 @@ that sleeps in ``read()`` makes every write pay for waking it.
 When a recording ends while its target goes on, the FIFO stays: the lock is free, so writers
 discard the oldest events instead of blocking or growing, and a later reader finds the recent
 past in it. It is removed when the target has ended, or by :func:`remove_abandoned`.
+
+Where somebody removes its name (a cleaner of ``/tmp``), those who have it open go on, and the
+reader makes another of that name for processes that start later.
 """
 
 from __future__ import annotations
@@ -21,10 +24,13 @@ import time
 from pathlib import Path
 
 from mgtop.probe import transport
+from mgtop.record.notes import note
 
 PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 _YOUNG_S = 60.0
+_MOST_REMOVALS = 64
+"""Somebody who removes it without end must not use up this process's files."""
 
 
 class PipeError(Exception):
@@ -81,42 +87,69 @@ class EventPipe:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkfifo(path, 0o600)
-            self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError as error:
-            raise PipeError(f"Cannot open the event pipe {path}: {error.strerror}.") from None
-        try:
-            if not stat.S_ISFIFO(os.fstat(self._fd).st_mode):
-                raise PipeError(f"{path} is not a FIFO; remove it.")
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
-            raise PipeError(f"{path} is already being read by another recorder.") from None
-        except PipeError:
-            os.close(self._fd)
-            raise
-        self.capacity = self._grow()
         self._buffer = memoryview(bytearray(PIPE_BYTES))
-
-    def _grow(self) -> int:
-        """Ask for 1 MiB; a user who has used up their share of pipe pages gets less."""
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(self._fd, _F_SETPIPE_SZ, PIPE_BYTES)
-        return fcntl.fcntl(self._fd, getattr(fcntl, "F_GETPIPE_SZ", 1032))
+        self._fds = [_open_locked(path)]
+        self.capacity = _grow(self._fds[0])
 
     def read(self) -> bytes:
-        """All that is there, at most :data:`PIPE_BYTES`; empty if nothing."""
+        """All that is there, at most :data:`PIPE_BYTES` of each FIFO; empty if nothing."""
+        if not os.path.lexists(self.path):
+            self._make_anew()
+        return b"".join(map(self._take, self._fds))
+
+    def _take(self, fd: int) -> bytes:
         try:
-            size = os.readv(self._fd, [self._buffer])
+            size = os.readv(fd, [self._buffer])
         except BlockingIOError:
             return b""
         return bytes(self._buffer[:size])
 
+    def _make_anew(self) -> None:
+        if len(self._fds) >= _MOST_REMOVALS:
+            return
+        with contextlib.suppress(PipeError):  # tried again at the next look
+            runtime_folder()
+            fd = _open_locked(self.path)
+            _grow(fd)
+            self._fds.append(fd)
+            note(f"{self.path} had been removed; it was made anew for processes that start later")
+
     def close(self, *, remove: bool) -> None:
         """Give up the lock; ``remove`` the file where no writer is left to come."""
-        os.close(self._fd)
+        for fd in self._fds:
+            os.close(fd)
         if remove:
             with contextlib.suppress(OSError):
                 self.path.unlink()
+
+
+def _open_locked(path: Path) -> int:
+    """Make the FIFO where there is none, open it, and be its reader.
+
+    Raises:
+        PipeError: see :class:`EventPipe`.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkfifo(path, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise PipeError(f"Cannot open the event pipe {path}: {error.strerror}.") from None
+    try:
+        if not stat.S_ISFIFO(os.fstat(fd).st_mode):
+            raise PipeError(f"{path} is not a FIFO; remove it.")
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        raise PipeError(f"{path} is already being read by another recorder.") from None
+    except PipeError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _grow(fd: int) -> int:
+    """Ask for 1 MiB; a user who has used up their share of pipe pages gets less."""
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_BYTES)
+    return fcntl.fcntl(fd, getattr(fcntl, "F_GETPIPE_SZ", 1032))

@@ -97,7 +97,7 @@ def test_a_small_pipe_is_weak_and_says_which_limit_it_met(
     limits.mkdir(parents=True)
     (limits / "pipe-max-size").write_text(f"{largest}\n")
     (limits / "pipe-user-pages-soft").write_text("16384\n")
-    monkeypatch.setattr(recording.EventPipe, "_grow", lambda _self: 65_536)
+    monkeypatch.setattr("mgtop.record.pipes._grow", lambda _fd: 65_536)
     pipe = look(folders / "root")["recording.pipe"]
     assert (pipe.state, pipe.essential) == ("weak", False)
     assert pipe.value == "made; holds 64 KiB instead of 1,024"
