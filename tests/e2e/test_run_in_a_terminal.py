@@ -51,6 +51,7 @@ class Terminal:
             os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.execv(sys.executable, [sys.executable, "-m", "mgtop", *arguments])
+        os.set_inheritable(self._master, False)  # a second terminal must not keep this one open
 
     def type(self, keys: bytes) -> None:
         os.write(self._master, keys)
