@@ -318,8 +318,10 @@ def test_an_example_does_what_it_says(example: Example, place: Place) -> None:
         place.live(f"{name}-2")
         text = re.sub(r"\b(?:NAME|stormlight)\b", f"{name}-2", text)
     if words[0] == "mgtop" and words[1] in SERVERS:
+        place.live("served")
         done = place.shell(f"timeout -s INT 4 {as_it_can_be(text, place)}")
         assert done.returncode in (0, 124, 130), done.stdout + done.stderr
+        place.shell("mgtop stop served --target")
         return
     done = place.shell(as_it_can_be(text, place))
     said = done.stdout + done.stderr
