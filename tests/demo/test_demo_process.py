@@ -32,8 +32,9 @@ STRUCK = {
     "compile": 30,
 }
 WANTED_MS = 150.0
-TOLERANCE_MS = {"compile": 75.0, "gc": 50.0}
-"""A strike of whole collections, or compilations, comes as near as half of one."""
+TOLERANCE_MS = {"compile": 120.0, "gc": 75.0}
+"""A strike of whole collections, or compilations, comes as near as half of one; what one takes was
+measured before, and a busy machine takes more or less of it the next time."""
 
 
 @pytest.fixture(scope="module")
