@@ -68,11 +68,8 @@ class Session:
 
         Costs what is new, not what is there already.
         """
-        read, live = 0, self.live
-        while True:
-            read += len(self._follower.poll())
-            if self._follower.at_end:
-                break
+        live = self.live
+        read = sum(map(len, self._follower.rest()))
         self._read += read
         changed = read > 0 or live != self.live
         if changed or self._report is None:

@@ -146,35 +146,31 @@ def _logs() -> list[bytes]:
 
 
 def _configuration() -> Callable[[bytes], object]:
-    from mgtop.config.errors import ConfigError
     from mgtop.config.load import load_config
 
-    path = _scratch("config.yaml")
-
-    def read(data: bytes) -> None:
-        path.write_bytes(data)
-        try:
-            load_config(path)
-        except ConfigError as error:
-            said(str(error))
-
-    return read
+    return _of_settings(load_config, "config.yaml")
 
 
 def _profile() -> Callable[[bytes], object]:
+    from mgtop.hooks.profile_files import read
+
+    return _of_settings(read, "profile.yaml")
+
+
+def _of_settings(read: Callable[[Path], object], name: str) -> Callable[[bytes], object]:
+    """A reader of a YAML file, which says what is wrong with it as a ``ConfigError``."""
     from mgtop.config.errors import ConfigError
-    from mgtop.hooks.profile_files import read as read_profile
 
-    path = _scratch("profile.yaml")
+    path = _scratch(name)
 
-    def read(data: bytes) -> None:
+    def read_one(data: bytes) -> None:
         path.write_bytes(data)
         try:
-            read_profile(path)
+            read(path)
         except ConfigError as error:
             said(str(error))
 
-    return read
+    return read_one
 
 
 def _text_log() -> Callable[[bytes], object]:
@@ -183,13 +179,13 @@ def _text_log() -> Callable[[bytes], object]:
     return lambda data: read_log(io.BytesIO(data))
 
 
-TEXT_LOG = b"""event=request_received request_id=r1 t_ms=0 width=1280 height=720 steps=4 fps=16
-event=preprocess_done request_id=r1 t_ms=38
-event=first_frame_emit request_id=r1 t_ms=1120 frame_idx=0
-event=frame_emit request_id=r1 t_ms=1168 frame_idx=1 dt_ms=48
+TEXT_LOG = b"""[req r1] T+0 request_received width=1280 height=720 steps=4 fps=16
+[req r1] T+38 preprocess_done
+[req r1] T+1120 first_frame_emit frame_idx=0
+[req r1] T+1168 frame_emit frame_idx=1 dt_ms=48
 2026-01-05 10:00:00,123 INFO LOAD 2.1s | FWD 0.8s | POST 0.1s
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total of 79 GiB
-event=stream_end request_id=r1 t_ms=4000
+[req r1] T+4000 stream_end
 """
 SMI = b"""timestamp, index, name, memory.used [MiB], memory.total [MiB], utilization.gpu [%]
 2026/01/05 10:00:00.123, 0, NVIDIA H200, 1024 MiB, 143771 MiB, 37 %

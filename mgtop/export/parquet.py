@@ -36,14 +36,11 @@ def write(folder: Path, out: Path, judge: bool = True) -> None:
     with ExitStack() as files:
         spans = files.enter_context(_Rows(out / "spans.parquet", arrow.SPANS))
         samples = files.enter_context(_Rows(out / "samples.parquet", arrow.SAMPLES))
-        while True:
-            records = follower.poll()
+        for records in follower.rest():
             sampled = sampled or Sampled(about.start_ns)
             traffic = follower.model.traffic
             spans.add(arrow.spans_batch(records, traffic, about.start_ns))
             samples.add(arrow.samples_batch(sampled.rows(records)))
-            if follower.at_end:
-                break
     summary = follower.summary()
     frames = arrow.frames_table(emits, about.start_ns, late_frames(summary))
     for name, table in (

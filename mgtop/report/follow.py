@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -71,11 +72,16 @@ class Follower:
                 self.model.finish()
         return records
 
+    def rest(self) -> Iterator[list[AnyRecord]]:
+        """Feed all that is written, and give what each poll read, to the end of it."""
+        yield self.poll()
+        while not self.at_end:
+            yield self.poll()
+
     def catch_up(self) -> None:
         """Feed all that is written."""
-        self.poll()
-        while not self.at_end:
-            self.poll()
+        for _ in self.rest():
+            pass
 
     def summary(self) -> Summary:
         """What the session shows as far as it was read.

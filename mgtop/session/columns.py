@@ -30,7 +30,6 @@ MOST_ROWS_BYTES = 64 << 20
 _MOST_KINDS = 255
 LIVE, THOROUGH = 6, 9
 """How hard deflate tries: beside a program, and afterwards."""
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 64) - 1
 _encode = msgspec.msgpack.Encoder().encode
 _Columns = tuple[bytes, list[Any], list[Any], list[Any]]
 _decode_rows = msgspec.msgpack.Decoder(list[list[Any]]).decode
@@ -50,12 +49,13 @@ def squeeze(rows: bytes, level: int = LIVE) -> bytes:
     """The column form of a payload in row form, or the payload itself where that is shorter."""
     try:
         laid_out = _laid_out(_decode_rows(rows))
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return rows
-    if laid_out is None:
-        return rows
+        if laid_out is None:
+            return rows
+        columns = _encode(laid_out)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError):
+        return rows  # the difference of two numbers may be larger than msgpack's
     packer = zlib.compressobj(level, zlib.DEFLATED, -15)
-    squeezed = COLUMN_FORM + packer.compress(_encode(laid_out)) + packer.flush()
+    squeezed = COLUMN_FORM + packer.compress(columns) + packer.flush()
     return squeezed if len(squeezed) < len(rows) else rows
 
 
@@ -125,9 +125,6 @@ def _laid_out(rows: list[list[Any]]) -> list[Any] | None:
     columns: list[list[Any]] = []
     for (_, length), of_kind in kinds.items():
         columns += [_differences([row[at] for row in of_kind]) for at in range(2, length)]
-    for column in (times, *columns):
-        if any(type(value) is int and not _LOWEST <= value <= _HIGHEST for value in column):
-            return None
     return [bytes(order), [list(kind) for kind in kinds], times, columns]
 
 

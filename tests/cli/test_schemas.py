@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -15,17 +14,14 @@ import pytest
 
 from mgtop.cli.schemas import NAMES, VERSION, _structs, schema_of
 from mgtop.report.json_text import json_text
-from mgtop.session.writer import LOG_NAME
+from tests.export.recorded import unpack
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("session")
-    packed = ROOT / "tests" / "sessions" / "h200-alloc-retry" / "session.log.gz"
-    (folder / LOG_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
-    return folder
+    return unpack(tmp_path_factory.mktemp("session"))
 
 
 def said(*words: object) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -16,8 +15,9 @@ from chromium import FOUND, Chromium
 from machine import ROOT
 
 from mgtop.session.reader import read_all
-from mgtop.session.writer import LOG_NAME, LogWriter
+from mgtop.session.writer import LogWriter
 from mgtop.wire import records as r
+from tests.export.recorded import unpack
 
 pytestmark = [
     pytest.mark.e2e,
@@ -29,10 +29,7 @@ EVIL = "</script><script>window.owned=1</script><img src=x onerror='window.owned
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    packed = ROOT / "tests" / "sessions" / "h200-alloc-retry" / "session.log.gz"
-    (tmp_path / "session").mkdir()
-    (tmp_path / "session" / LOG_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
-    return tmp_path / "session"
+    return unpack(tmp_path / "session")
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_a_browser_shows_a_live_session_and_takes_keys(
     chromium.open(f"http://{served.address}/")
     shown = chromium.wait_for("late frames")
     assert "interval ms" in shown
-    assert "7f3a" in chromium.wait_for("fps=50")
+    assert "target 20.0" in chromium.wait_for("steps=4 fps=50")
     assert chromium.evaluate("document.title") == f"mgtop {live.name}"
     colours = Image.open(io.BytesIO(chromium.picture())).convert("RGB").getcolors(1 << 20)
     assert colours is not None

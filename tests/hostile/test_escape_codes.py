@@ -6,7 +6,6 @@ The session here was not made by mgtop's recorder, which cleans what it takes: s
 from __future__ import annotations
 
 import fcntl
-import gzip
 import os
 import pty
 import select
@@ -23,11 +22,11 @@ import msgspec
 import pytest
 
 from benchmarks.fuzz.targets import assert_printable
-from mgtop.session.folder import LOG_NAME
 from mgtop.session.marks import MARKS_NAME
 from mgtop.session.reader import read_all
 from mgtop.session.writer import LogWriter
 from mgtop.wire import records as r
+from tests.export.recorded import unpack
 
 pytestmark = pytest.mark.e2e
 
@@ -54,9 +53,7 @@ KNOWN_WORDS = {"source", "state", "kind", "mgtop", "encoding", "clock", "backend
 def sessions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of sessions with one that is evil throughout."""
     root = tmp_path_factory.mktemp("state") / "mgtop" / "sessions"
-    good = tmp_path_factory.mktemp("good")
-    packed = ROOT / "tests" / "sessions" / "h200-alloc-retry" / "session.log.gz"
-    (good / LOG_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
+    good = unpack(tmp_path_factory.mktemp("good"))
     folder = root / "evil"
     folder.mkdir(parents=True)
     writer = LogWriter(folder)

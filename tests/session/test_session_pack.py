@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import stat
@@ -24,6 +23,7 @@ from mgtop.session.pack.write import StillThere, prepare, write
 from mgtop.session.reader import read_all
 from mgtop.session.writer import LOG_NAME, LogWriter
 from mgtop.wire import records as r
+from tests.export.recorded import unpack
 
 ROOT = Path(__file__).parents[2]
 SECRETS = ("anna", "gpu-box-7", "hf_abcdefghijklmnop", "s3cret-value", "hunter22")
@@ -147,10 +147,7 @@ def test_a_pack_takes_the_place_of_a_session(session: Path, tmp_path: Path) -> N
 
 
 def test_a_session_recorded_by_an_older_version_is_packed_and_opened(tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
-    recorded = ROOT / "tests" / "sessions" / "h200-alloc-retry" / "session.log.gz"
-    (old / LOG_NAME).write_bytes(gzip.decompress(recorded.read_bytes()))
+    old = unpack(tmp_path / "old")
     pack, _ = packed(old, tmp_path)
     with unpacked(pack) as folder:
         now, before = list(read_all(folder)), list(read_all(old))

@@ -21,10 +21,6 @@ ARCHITECTURES: dict[str, tuple[tuple[int, int], ...]] = {
 SERIES = {"10": (6, 1), "16": (7, 5), "20": (7, 5), "30": (8, 6), "40": (8, 9), "50": (12, 0)}
 """GeForce series by the first digits of its models, with its compute capability."""
 
-ARCHITECTURE_OF_SERIES = {
-    "10": "pascal", "16": "turing", "20": "turing", "30": "ampere", "40": "ada", "50": "blackwell",
-}  # fmt: skip
-
 _CHINESE = {
     "帕斯卡": "pascal",
     "伏特": "volta",

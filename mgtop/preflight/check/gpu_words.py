@@ -104,7 +104,8 @@ def condition_in(text: str, before: int) -> tuple[str, ...]:
         return tuple(gpu_names.architectures_in(match["arch"]))
     owners = _OWNERS.search(text, 0, before)
     if owners:
-        return tuple(gpu_names.ARCHITECTURE_OF_SERIES[series] for series in (owners["series"],))
+        architecture = gpu_names.architecture_of(gpu_names.SERIES[owners["series"]])
+        return (architecture,) if architecture else ()
     return ()
 
 

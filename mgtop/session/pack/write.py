@@ -8,7 +8,6 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import yaml
 from mgtop.probe.version import VERSION
 from mgtop.session.marks import MARKS_NAME
 from mgtop.session.pack.masking import KINDS, Masker, own_names
-from mgtop.session.reader import LogReader
+from mgtop.session.reader import LogReader, read_all
 from mgtop.session.writer import LOG_NAME, LogWriter
 from mgtop.wire import records as r
 
@@ -83,19 +82,19 @@ def prepare(session: Path, scratch: Path, strict: bool = False) -> Packed:
     """
     masker = Masker(*own_names(), strict=strict)
     packed = Packed(scratch)
-    for name in _texts(session):
+    texts = _texts(session)
+    for name in texts:
         masker.learn(_read(session / name))
-    for record in _records(session, packed):
+    for record in read_all(session):
         if isinstance(record, r.TargetStart):
             masker.learn(" ".join([*record.command, record.cwd]))
-    packed.unknown = 0
     _log(session, scratch, masker, packed)
-    for name in sorted(_texts(session)):
+    for name in sorted(texts):
         if strict and name.split("/")[0] in ("stdout.log", "snapshots", "edited"):
             packed.left_out.append(name)
             continue
         _text_file(session, scratch, name, masker, packed)
-    known = {LOG_NAME, *_LEFT_BEHIND, *_texts(session)}
+    known = {LOG_NAME, *_LEFT_BEHIND, *texts}
     for path in sorted(session.rglob("*")):
         if path.is_file() and path.relative_to(session).as_posix() not in known:
             packed.left_out.append(path.relative_to(session).as_posix())
@@ -152,32 +151,28 @@ def _read(path: Path) -> str:
     return path.read_text("utf-8", "surrogateescape")
 
 
-def _records(session: Path, packed: Packed) -> Iterator[r.AnyRecord]:
-    reader = LogReader(session)
-    while not reader.at_end:
-        yield from reader.poll()
-    packed.unknown += reader.unknown_records
-
-
 def _log(session: Path, scratch: Path, masker: Masker, packed: Packed) -> None:
     masker.counts = packed.counts[LOG_NAME] = Counter()
     writer = LogWriter(scratch)
+    reader = LogReader(session)
     batch: list[Any] = []
-    for record in _records(session, packed):
-        masked = masker.record(record, _WRITTEN.get(type(record), frozenset()))
-        if isinstance(masked, r.SessionStart) and masker.strict:
-            masked = _without_values(masked, masker)
-        batch.append(masked)
-        if len(batch) >= _BATCH:
-            writer.append(batch)
-            batch = []
+    while not reader.at_end:
+        for record in reader.poll():
+            masked = masker.record(record, _WRITTEN.get(type(record), frozenset()))
+            if isinstance(masked, r.SessionStart) and masker.strict:
+                params = _without_values(masked.params, masker)
+                masked = msgspec.structs.replace(masked, params=params)
+            batch.append(masked)
+            if len(batch) >= _BATCH:
+                writer.append(batch)
+                batch = []
     writer.append(batch)
+    packed.unknown = reader.unknown_records
 
 
-def _without_values(start: r.SessionStart, masker: Masker) -> r.SessionStart:
+def _without_values(params: dict[str, Any], masker: Masker) -> dict[str, Any]:
     """Parameters that are texts (prompts, paths) keep their names only."""
-    params = {k: masker.words(v) if isinstance(v, str) else v for k, v in start.params.items()}
-    return msgspec.structs.replace(start, params=params)
+    return {k: masker.words(v) if isinstance(v, str) else v for k, v in params.items()}
 
 
 def _text_file(session: Path, scratch: Path, name: str, masker: Masker, packed: Packed) -> None:
@@ -204,9 +199,7 @@ def _configuration(text: str, masker: Masker) -> str:
     environment = data.pop("env", None)
     masked = masker.value(data)
     if masker.strict and isinstance(masked.get("params"), dict):
-        masked["params"] = {
-            k: masker.words(v) if isinstance(v, str) else v for k, v in masked["params"].items()
-        }
+        masked["params"] = _without_values(masked["params"], masker)
     if isinstance(environment, dict):
         masked["env"] = masker.environment(environment)
     return yaml.safe_dump(masked, sort_keys=False, allow_unicode=True)
@@ -230,8 +223,8 @@ def _look_again(scratch: Path, masker: Masker) -> None:
         if not path.is_file():
             continue
         if path.name == LOG_NAME:
-            records = _records(scratch, Packed(scratch))
-            text = "\n".join(str(msgspec.to_builtins(record)) for record in records)
+            records = map(msgspec.to_builtins, read_all(scratch))
+            text = "\n".join(map(str, records))
         else:
             text = path.read_text("utf-8", "replace")
         for name in masker.names():
