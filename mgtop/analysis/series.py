@@ -11,6 +11,7 @@ nothing is drawn across it. A reading without a period (an event) holds only at 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import pairwise
 from math import isfinite, isnan, nan
 from typing import NamedTuple
@@ -27,6 +28,7 @@ LEVELS: tuple[tuple[int, int], ...] = (
 """Width of a bucket (ns) and number of buckets, finest first."""
 
 STALE_PERIODS = 3
+_MOST_WAITING = 128
 
 
 _EMPTY = array("f", [nan]) * max(size for _, size in LEVELS)
@@ -69,6 +71,55 @@ class _Ring:
                 self.last[at] = value
         self.oldest = max(min(self.oldest, first), self.newest - self.size + 1)
 
+    def merge(self, before: _Reading | None, readings: Sequence[_Reading]) -> None:
+        """Merge readings in the order of time; ``before``: the one that came before them."""
+        width, size, lows, highs, lasts = self.width_ns, self.size, self.low, self.high, self.last
+        newest = at = -1
+        low = high = last = nan
+        if before is not None:
+            newest = before.t_ns // width
+            at = newest % size
+            low, high, last = lows[at], highs[at], lasts[at]
+        for reading in readings:
+            t_ns, value, _, begin_ns = reading
+            bucket = t_ns // width
+            if begin_ns is not None and begin_ns // width == newest and begin_ns < t_ns:
+                low, high, last = min(low, value), max(high, value), value
+            if bucket == newest:
+                if value < low:
+                    low = value
+                elif value > high:
+                    high = value
+                last = value
+                before = reading
+                continue
+            if before is None:
+                self.newest = self.oldest = bucket
+            else:
+                lows[at], highs[at], lasts[at] = low, high, last
+                if bucket - newest > 1:
+                    self._between(before, reading, newest, bucket)
+                elif bucket - size + 1 > self.oldest:
+                    self.oldest, self.complete = bucket - size + 1, False
+                self.newest = bucket
+            newest, at = bucket, bucket % size
+            low = high = last = value
+            before = reading
+        lows[at], highs[at], lasts[at] = low, high, last
+
+    def _between(self, before: _Reading, reading: _Reading, newest: int, bucket: int) -> None:
+        """Fill the buckets that two readings leave between them."""
+        width = self.width_ns
+        self._advance(bucket)
+        held = min((before.t_ns + before.hold_ns) // width, bucket - 1)
+        if held > newest:
+            self.put(newest + 1, held, before.value, held=True)
+        if reading.begin_ns is not None:
+            first = max(reading.begin_ns // width, newest + 1, self.oldest)
+            last = min((reading.t_ns - 1) // width, bucket - 1)
+            if first <= last:
+                self.put(first, last, reading.value)
+
     def _advance(self, to: int) -> None:
         number = min(to - self.newest, self.size)
         begin = (to - number + 1) % self.size
@@ -101,8 +152,22 @@ class _Kept(NamedTuple):
     high: list[float | None]
 
 
+class _Reading(NamedTuple):
+    """One that waits to be merged, in the order of time."""
+
+    t_ns: int
+    value: float
+    hold_ns: int
+    begin_ns: int | None
+    """Of something that lasted; None: a reading."""
+
+
 class _Channel:
-    """One key."""
+    """One key.
+
+    Readings wait until somebody looks, or there are many: merging them ring by ring takes a
+    fraction of the time that merging one into all rings takes.
+    """
 
     def __init__(self) -> None:
         self.rings = [_Ring(width, size) for width, size in LEVELS]
@@ -110,6 +175,9 @@ class _Channel:
         self.value = nan
         self.period_ns: int | None = None
         self.hold_ns = 0
+        self._waiting: list[_Reading] = []
+        self._merged: _Reading | None = None
+        """The newest one that is in the rings."""
         self._kept: _Kept | None = None
         self._late_ns: int | None = None
         """The earliest time, before the newest reading, that changed since columns were kept."""
@@ -117,42 +185,47 @@ class _Channel:
     def add(
         self, t_ns: int, value: float, period_ns: int | None, hold_ns: int | None = None
     ) -> None:
-        before = self.t_ns
-        for ring in self.rings:
-            bucket = t_ns // ring.width_ns
-            ahead = bucket - ring.newest
-            if ahead == 0:  # the usual case, kept short
-                at = ring.newest % ring.size
-                if value < ring.low[at]:
-                    ring.low[at] = value
-                elif value > ring.high[at]:
-                    ring.high[at] = value
-                ring.last[at] = value
-                continue
-            if ahead > 1 and before is not None:
-                held = min((before + self.hold_ns) // ring.width_ns, bucket - 1)
-                first = before // ring.width_ns + 1
-                if held >= first:
-                    ring.put(first, held, self.value, held=True)
-            if ring.newest < 0 or bucket > ring.newest - ring.size:  # else: forgotten already
-                ring.put(bucket, bucket, value)
-        if before is None or t_ns >= before:
-            self.t_ns, self.value, self.period_ns = t_ns, value, period_ns
-            if hold_ns is None:
-                hold_ns = STALE_PERIODS * period_ns if period_ns else 0
-            self.hold_ns = hold_ns
-        else:
+        if self.t_ns is not None and t_ns < self.t_ns:
+            self.settle()
+            for ring in self.rings:
+                bucket = t_ns // ring.width_ns
+                if bucket > ring.newest - ring.size:  # else: forgotten already
+                    ring.put(bucket, bucket, value)
             self._changed(t_ns)
+            return
+        if hold_ns is None:
+            hold_ns = STALE_PERIODS * period_ns if period_ns else 0
+        self._take(t_ns, value, period_ns, hold_ns, None)
 
     def cover(self, begin_ns: int, end_ns: int, value: float) -> None:
         """Something lasted from ``begin_ns`` to ``end_ns``: all buckets under it show it."""
-        self.add(end_ns, value, None)
-        for ring in self.rings:
-            first, last = begin_ns // ring.width_ns, (end_ns - 1) // ring.width_ns
-            first = max(first, ring.oldest)
-            if first <= last <= ring.newest:
-                ring.put(first, last, value)
+        if self.t_ns is not None and begin_ns < self.t_ns:  # beside another one
+            self.add(end_ns, value, None)
+            self.settle()
+            for ring in self.rings:
+                first, last = begin_ns // ring.width_ns, (end_ns - 1) // ring.width_ns
+                first = max(first, ring.oldest)
+                if first <= last <= ring.newest:
+                    ring.put(first, last, value)
+        else:
+            self._take(end_ns, value, None, 0, begin_ns)
         self._changed(begin_ns)
+
+    def _take(
+        self, t_ns: int, value: float, period_ns: int | None, hold_ns: int, begin_ns: int | None
+    ) -> None:
+        self.t_ns, self.value, self.period_ns, self.hold_ns = t_ns, value, period_ns, hold_ns
+        self._waiting.append(_Reading(t_ns, value, hold_ns, begin_ns))
+        if len(self._waiting) >= _MOST_WAITING:
+            self.settle()
+
+    def settle(self) -> None:
+        """Merge what waits; before anything is read from the rings."""
+        if self._waiting:
+            for ring in self.rings:
+                ring.merge(self._merged, self._waiting)
+            self._merged = self._waiting[-1]
+            self._waiting = []
 
     def _changed(self, t_ns: int) -> None:
         if self._late_ns is None or t_ns < self._late_ns:
@@ -262,6 +335,7 @@ class Store:
         stale = False
         period_ns: int | None = None
         if channel is not None and channel.t_ns is not None:
+            channel.settle()
             period_ns = channel.period_ns
             if n and (end_ns - begin_ns) % n == 0 and end_ns > begin_ns:
                 low, high = channel.columns(begin_ns, (end_ns - begin_ns) // n, n)
