@@ -148,6 +148,8 @@ _LATER_NS = 10_000_000_000
 
 
 def _events(events: Sequence[object], begin_ns: int, end_ns: int) -> list[Interval]:
+    if not events:
+        return []
     return merged(
         ((e.t_ns - e.duration_ns, e.t_ns) for e in events),  # type: ignore[attr-defined]
         begin_ns,

@@ -196,6 +196,8 @@ class ProcessLog:
 
     def stopped(self, begin_ns: int, end_ns: int) -> list[Interval]:
         """When signals had stopped the process, inside [begin, end]."""
+        if not self.stops:
+            return []
         before = self.stops.at(begin_ns)
         changes = [before] if before is not None else []
         changes += self.stops.between(begin_ns, end_ns)

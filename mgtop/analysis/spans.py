@@ -104,6 +104,8 @@ def length(intervals: Iterable[Interval]) -> int:
 
 def without(intervals: Sequence[Interval], holes: Sequence[Interval]) -> list[Interval]:
     """Disjoint ordered intervals, less other disjoint ordered ones."""
+    if not holes:
+        return list(intervals)
     result: list[Interval] = []
     at = 0
     for begin, end in intervals:
@@ -122,6 +124,8 @@ def without(intervals: Sequence[Interval], holes: Sequence[Interval]) -> list[In
 
 def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> list[Interval]:
     """What two lists of disjoint ordered intervals share."""
+    if not a or not b:
+        return []
     result: list[Interval] = []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -142,6 +146,8 @@ def innermost(works: Sequence[Work], free: Sequence[Interval]) -> list[tuple[Int
     a role: one without passes its time to the span around it. Moments with no such span
     are left out.
     """
+    if not works or not free:
+        return []
     ranked = sorted(
         (work for work in works if work.role is not None),
         key=lambda work: (work.begin_ns, -work.end_ns),

@@ -24,12 +24,14 @@ def command(sessions: tuple[Path, ...]) -> int:
     Nothing is lost: the same records are there, and the new log takes the place of the old one
     only when it is whole. A session that is being recorded, or whose log is damaged, is left.
     """
+    from mgtop.report import digest as digests
     from mgtop.session.compact import NotCompacted, compact
     from mgtop.session.lock import SessionBusy
 
     if click.get_current_context().meta.get(FROM_PACK):
         raise UserError("A pack is compact already; name a session's folder.", USAGE)
     for session in sessions:
+        digest = digests.find(session)
         try:
             done = compact(session)
         except SessionBusy:
@@ -38,6 +40,8 @@ def command(sessions: tuple[Path, ...]) -> int:
             ) from None
         except NotCompacted as error:
             raise UserError(f"{error}.", USAGE) from None
+        if digest is not None:
+            digests.carry_over(session, digest)
         click.echo(
             f"{session.name}: {done.before / 1024:,.0f} → {done.after / 1024:,.0f} KiB, "
             f"{done.records:,} records"

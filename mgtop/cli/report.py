@@ -11,6 +11,7 @@ import click
 
 from mgtop.cli.errors import NOT_MET, NOT_WRITTEN, OK, USAGE, UserError, say
 from mgtop.cli.options import as_json, session_argument, with_schema
+from mgtop.cli.progress import reading_of
 
 if TYPE_CHECKING:
     from mgtop.analysis.summary import Summary
@@ -85,19 +86,22 @@ def command(
     if as_json:
         from mgtop.report import json
 
-        summary = summarise(session)
+        with reading_of(session) as told:
+            summary = summarise(session, told)
         click.echo(json.render(summary), nl=False)
     elif markdown:
         from mgtop.report import markdown as page
 
-        summary = summarise(session)
+        with reading_of(session) as told:
+            summary = summarise(session, told)
         click.echo(page.render(summary), nl=False)
     elif html is not None:
         summary = _write_html(session, html)
     elif memory_csv:
         from mgtop.report import memory_csv as csv
 
-        summary = summarise(session)
+        with reading_of(session) as told:
+            summary = summarise(session, told)
         click.echo(csv.render(summary), nl=False)
     else:
         summary = _print(session)
@@ -113,23 +117,24 @@ def command(
 def _print(session: Path) -> Summary:
     from mgtop.report import text
     from mgtop.report.load import read
-    from mgtop.report.plot import columns_for
 
     width = _WIDTH
     if sys.stdout.isatty():
         width = min(width, shutil.get_terminal_size().columns)
-    reading = read(session, columns_for(width))
+    with reading_of(session) as told:
+        reading = read(session, told)
     click.echo(text.render(reading.summary, width, reading.plot), nl=False)
     return reading.summary
 
 
 def _write_html(session: Path, file: Path) -> Summary:
-    from mgtop.report.html import COLUMNS, render
+    from mgtop.report.html import render
     from mgtop.report.load import picture
 
     if file.is_dir():
         raise UserError(f"{file} is a folder; name a file, as in: --html {file}/report.html")
-    summary, view = picture(session, COLUMNS)
+    with reading_of(session) as told:
+        summary, view = picture(session, told)
     try:
         file.write_text(render(summary, view), encoding="utf-8")
     except OSError as error:

@@ -12,8 +12,13 @@ from mgtop.wire.records import Observer
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def observe(now_ns: int, log_bytes: int, samplers: Sequence[Sampler]) -> Observer:
-    """The recorder's CPU time, memory, calls into NVML and bytes written so far."""
+def observe(
+    now_ns: int, log_bytes: int, samplers: Sequence[Sampler], beside_ns: int = 0
+) -> Observer:
+    """The recorder's CPU time, memory, calls into NVML and bytes written so far.
+
+    ``beside_ns``: CPU time of what it has started to work for it.
+    """
     calls = spent_ns = None
     for sampler in samplers:
         cost = getattr(sampler, "cost", None)
@@ -22,7 +27,7 @@ def observe(now_ns: int, log_bytes: int, samplers: Sequence[Sampler]) -> Observe
             calls, spent_ns = spent
     return Observer(
         t_ns=now_ns,
-        cpu_ns=time.process_time_ns(),
+        cpu_ns=time.process_time_ns() + beside_ns,
         rss_bytes=_rss_bytes(),
         nvml_calls=calls,
         nvml_ns=spent_ns,

@@ -11,6 +11,7 @@ import msgspec
 
 from mgtop import __version__
 from mgtop.record.absent import AbsentSource
+from mgtop.record.digester import Digester
 from mgtop.record.environment import describe
 from mgtop.record.events import Intake
 from mgtop.record.hook_watch import HookWatch
@@ -74,6 +75,8 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
     writer.append([started])
     losses = LossAccount(from_start=True)
     intake = Intake(start_ns, losses, source=plan.frames.from_)
+    digester = Digester(folder, start_ns)
+    target.beside = digester.pids
     recorder = Recorder(
         writer=writer,
         pipe=pipe,
@@ -87,6 +90,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         ],
         output=OutputTail(folder / OUTPUT_FILE, frames=frame_log(plan.frames, target.proc)),
         end_ns=None if plan.seconds is None else started_ns + int(plan.seconds * 1e9),
+        digester=digester,
     )
     return recorder, target
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
+from mgtop.record.digester import Digester
 from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
 from mgtop.record.notes import note
@@ -19,7 +20,7 @@ from mgtop.record.pipes import PIPE_BYTES
 from mgtop.record.sampler import Sampler
 from mgtop.record.stops import Stops
 from mgtop.session.writer import LogWriter, SessionWriteError
-from mgtop.wire.records import Record, SessionEnd, SourceState, TargetExit
+from mgtop.wire.records import Observer, Record, SessionEnd, SourceState, TargetExit
 
 PERIOD_NS = 40_000_000
 """The pipe holds 8,000 events and more, so that 100,000 a second are not lost; looking twice as
@@ -112,6 +113,7 @@ class Recorder:
         samplers: already started; stopped at the end.
         output: the target's output (None: it cannot be read).
         end_ns: when to end (None: never).
+        digester: reads along (None: nobody does).
         leaves_target: at ``end_ns`` the target goes on; else it is stopped.
     """
 
@@ -128,6 +130,7 @@ class Recorder:
         output: Output | None = None,
         end_ns: int | None = None,
         leaves_target: bool = False,
+        digester: Digester | None = None,
     ) -> None:
         self.reason = ""
         """Why it ended, once it has."""
@@ -143,6 +146,7 @@ class Recorder:
         self._output = output
         self._end_ns = end_ns
         self._leaves_target = leaves_target
+        self._digester = digester
         self._log_bytes = 0
         self._next_second_ns = 0
         self._next_loss_ns = 0
@@ -207,7 +211,9 @@ class Recorder:
             records += self._losses.take(began_ns)
         records += states
         if second:
-            records.append(observe(began_ns, self._log_bytes, self._samplers))
+            records.append(self._observed(began_ns))
+            if self._digester is not None:
+                self._digester.poll(began_ns, self._log_bytes)
         if records:
             self._append(records)
 
@@ -272,12 +278,16 @@ class Recorder:
             records += self._output.poll(now, final=True)
         records += self._losses.take(now, final=True)
         records += states
-        records.append(observe(now, self._log_bytes, self._samplers))
+        records.append(self._observed(now))
         if self._target.exited is not None:
             code, number = self._target.exited
             records.append(TargetExit(t_ns=now, code=code, signal=number))
         records.append(SessionEnd(t_ns=now, reason=self.reason))
         self._append(records)
+
+    def _observed(self, now_ns: int) -> Observer:
+        beside_ns = 0 if self._digester is None else self._digester.cpu_ns()
+        return observe(now_ns, self._log_bytes, self._samplers, beside_ns)
 
     def _append(self, records: Sequence[Record]) -> None:
         self._log_bytes += self._writer.append(records)

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from mgtop.record.stops import Stops
@@ -49,6 +49,7 @@ class Target:
         proc: its ``proc`` number.
         exited: its wait status as (code, signal), one of them None; None while it runs.
         stops: when signals stopped it.
+        beside: children of this process that are none of the target's, by pid.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Target:
         finally:
             os.close(log)
         self.pid = self._process.pid
+        self.beside: Callable[[], Collection[int]] = tuple
         self.proc = proc_number(self.pid) or proc_of(self.pid, 0)
         self.exited: tuple[int | None, int | None] | None = None
         self.stops = Stops(self.proc)
@@ -115,9 +117,13 @@ class Target:
     def pids(self) -> list[int]:
         """All living processes of the tree, the launched one first.
 
-        This process starts no others, so its descendants are the target's.
+        The descendants of this process are the target's, but those ``beside``.
         """
-        return descendants(children(os.getpid()))
+        return descendants(self._children())
+
+    def _children(self) -> list[int]:
+        beside = self.beside()
+        return [pid for pid in children(os.getpid()) if pid not in beside]
 
     @property
     def stopping(self) -> bool:
@@ -138,7 +144,7 @@ class Target:
         """
         if self._term_sent_ns is None:
             return False
-        if self.exited is not None and not children(os.getpid()):
+        if self.exited is not None and not self._children():
             return True
         if self._kill_sent_ns is None:
             if now_ns - self._term_sent_ns >= STOP_PATIENCE_NS:

@@ -45,6 +45,11 @@ class Follower:
         return self._reader.at_end
 
     @property
+    def share_read(self) -> float:
+        """How much of what is written was read, 0 to 1."""
+        return self._reader.share_read
+
+    @property
     def end_ns(self) -> int:
         """The newest time of a record, in ``CLOCK_MONOTONIC``."""
         return self.model.about.last_ns

@@ -29,14 +29,31 @@ def columns_for(width: int) -> int:
     return max(2 * (width - _FRAME), 2)
 
 
+def in_columns(values: Sequence[float | None], columns: int) -> list[float | None]:
+    """The largest value under each of so many columns; None: there is none.
+
+    A value that lies under two columns shows in both: a peak may be wider than true, never lost.
+    """
+    if len(values) <= columns:
+        return list(values)
+    largest: list[float | None] = []
+    for column in range(columns):
+        first = column * len(values) // columns
+        end = -(-(column + 1) * len(values) // columns)
+        known = [value for value in values[first:end] if value is not None]
+        largest.append(max(known) if known else None)
+    return largest
+
+
 def draw(plot: IntervalPlot, width: int, height: int = _HEIGHT) -> list[str]:
     """The picture's lines, without colour; empty where there is nothing to draw."""
-    known = [(column, value) for column, value in enumerate(plot.values) if value is not None]
+    values = in_columns(plot.values, columns_for(width))
+    known = [(column, value) for column, value in enumerate(values) if value is not None]
     if not known:
         return []
     from plotext import figure
 
-    step = (plot.end_s - plot.begin_s) / len(plot.values)
+    step = (plot.end_s - plot.begin_s) / len(values)
     figure.clear()
     figure.theme("colorless")
     figure.plot_size(width - 2, height)

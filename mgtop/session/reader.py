@@ -48,6 +48,7 @@ class LogReader:
         at_end: the last poll came to the end of what was written.
         pending_bytes: what stood at the end and was no whole chunk, at the last poll.
         replaced: another file lies there now; of that one nothing is read.
+        share_read: how much of the log had been read at the last poll, 0 to 1.
         error: why the log could not be read at the last poll; None: it could.
     """
 
@@ -64,6 +65,7 @@ class LogReader:
         self.pending_bytes = 0
         self.replaced = False
         self.error: str | None = None
+        self.share_read = 0.0
         self._most_bytes = max(most_bytes, HEADER.size)
         self._window = min(self._most_bytes, _FIRST_BYTES)
         self._offset = begin_at
@@ -140,6 +142,7 @@ class LogReader:
             window = min(cut.wanted, HEADER.size + MAX_PAYLOAD)
         self._offset += cut.consumed
         self.pending_bytes = len(data) - cut.consumed
+        self.share_read = min(1.0, self._offset / status.st_size) if status.st_size else 1.0
         self.at_end = len(data) < window and cut.finished
         records: list[AnyRecord] = []
         for payload in cut.payloads:

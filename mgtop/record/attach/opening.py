@@ -16,6 +16,7 @@ from mgtop.record.attach.past import Past
 from mgtop.record.attach.pipe_only import PipeTarget, pipe_at
 from mgtop.record.attach.target import AttachedTarget
 from mgtop.record.attach.textlogs import TextLogs, logs_of, output_of
+from mgtop.record.digester import Digester
 from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
 from mgtop.record.notes import note
@@ -95,6 +96,7 @@ def open_attached(
         output=logs,
         end_ns=None if plan.seconds is None else now_ns + int(plan.seconds * 1e9),
         leaves_target=True,
+        digester=Digester(folder, now_ns),
     )
     recorder.claim, recorder.attached = claim, target
     recorder.greeting = _greeting(target, pipes, past, logs, attach)

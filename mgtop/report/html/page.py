@@ -22,8 +22,6 @@ from mgtop.report.numbers import duration, number, plural, share, text_or, whole
 from mgtop.report.page import clean
 from mgtop.report.paths import STAGES
 
-COLUMNS = 4_000
-"""Of the whole session's time; each holds the lowest and the highest reading."""
 MOST_TAILS = 500
 """Late frames in the page: those that lost most; the figures are of all."""
 MOST_REQUESTS = 200
@@ -31,7 +29,7 @@ _ORDER = {"present": 0, "absent": 1, "not_resolved": 2}
 
 
 def render(summary: Summary, view: LiveView | None) -> str:
-    """The page; ``view`` spans the whole session in :data:`COLUMNS` columns."""
+    """The page; ``view`` spans the whole session in many columns."""
     tails = sorted(summary.tails.frames, key=lambda tail: -tail.excess_ms)[:MOST_TAILS]
     tails.sort(key=lambda tail: tail.t_ms)
     report = plain_report(summary)

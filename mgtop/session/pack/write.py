@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from mgtop.probe.version import VERSION
+from mgtop.session.files import DIGEST_NAME
 from mgtop.session.marks import MARKS_NAME
 from mgtop.session.pack.masking import KINDS, Masker, own_names
 from mgtop.session.reader import LogReader, read_all
@@ -25,8 +26,8 @@ from mgtop.wire import records as r
 SUFFIX = ".mgtop.zip"
 MANIFEST = "pack.json"
 SCHEMA = 1
-_LEFT_BEHIND = ("recorder.lock", "recorder.status", "recorder.log")
-"""Of the recording itself; nobody who opens the pack can use them."""
+_LEFT_BEHIND = ("recorder.lock", "recorder.status", "recorder.log", DIGEST_NAME)
+"""Of the recording itself, which nobody who opens the pack can use, and what is made anew."""
 _WRITTEN: dict[type, frozenset[str]] = {
     r.Mark: frozenset({"text"}),
     r.OutputLine: frozenset({"text"}),
