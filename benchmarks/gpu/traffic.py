@@ -135,6 +135,12 @@ class Replay:
                 lines.append(line)
             self.end_ns = max(self.end_ns, line["t"])
 
+    def answers(self, name: str) -> Iterator[dict[str, Any]]:
+        """All recorded answers of a call, whatever its arguments."""
+        for key, (_times, lines) in self._answers.items():
+            if key.split("(", 1)[0] == name:
+                yield from lines
+
     def __getattr__(self, name: str) -> Any:
         if name in self._constants:
             return self._constants[name]
@@ -190,17 +196,19 @@ def _wrap(value: Any) -> Any:
         return [_wrap(item) for item in value]
     if isinstance(value, dict):
         if "handle" in value and len(value) == 1:
-            return _Handle(value["handle"])
+            return Handle(value["handle"])
         return SimpleNamespace(**{name: _wrap(item) for name, item in value.items()})
     return value
 
 
 def _unwrap(value: Any) -> Any:
-    if isinstance(value, _Handle):
+    if isinstance(value, Handle):
         return {"handle": value.number}
     return [_unwrap(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-class _Handle:
+class Handle:
+    """A device's, by the order in which it was first seen."""
+
     def __init__(self, number: int) -> None:
         self.number = number
