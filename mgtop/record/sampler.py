@@ -60,7 +60,7 @@ class Sampler(ABC):
         return [records.popleft() for _ in range(len(records))]
 
     def states(self, now_ns: int) -> list[SourceState]:
-        """One line for the source as a whole, and one for each metric that cannot be had."""
+        """One line for the source as a whole, and one for each value that cannot be had."""
         if self._failed is not None:
             return [self._state(now_ns, "absent", self._failed)]
         hanging = self.hanging(now_ns)
@@ -69,14 +69,14 @@ class Sampler(ABC):
         failing = [(r, why) for r in list(self.readings) if (why := r.gone or r.lost)]
         lines = [self._state(now_ns, "ok", "")]
         lines += [
-            SourceState(
-                t_ns=now_ns,
-                source=f"{self.name}.{reading.name}"
-                + (f":{reading.gpu}" if reading.gpu is not None else ""),
-                state="absent" if reading.gone else "failed",
-                reason=why,
-            )
+            self._without(now_ns, reading, reading.name, why, gone=reading.gone is not None)
             for reading, why in failing
+        ]
+        lines += [
+            self._without(now_ns, reading, f"{reading.name}.{part}", said.reason, gone=said.gone)
+            for reading in list(self.readings)
+            if not (reading.gone or reading.lost)
+            for part, said in list(reading.parts.items())
         ]
         living = [reading for reading in self.readings if reading.wanted]
         if living and all(reading.lost for reading in living):
@@ -108,6 +108,17 @@ class Sampler(ABC):
             reason=reason,
             period_ns=self.period_ns(),
             covered_ns=self._cover() if state == "ok" else None,
+        )
+
+    def _without(
+        self, now_ns: int, reading: Reading, name: str, reason: str, *, gone: bool
+    ) -> SourceState:
+        gpu = f":{reading.gpu}" if reading.gpu is not None else ""
+        return SourceState(
+            t_ns=now_ns,
+            source=f"{self.name}.{name}{gpu}",
+            state="absent" if gone else "failed",
+            reason=reason,
         )
 
     # ------------------------------------------------------------------------- the thread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mgtop.wire.records import Record
@@ -23,6 +23,18 @@ class SourceLost(Exception):
 
 Read = Callable[[int], list[Record]]
 """Takes the time (ns) and gives the records to write."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why one value of a reading is null while the others come.
+
+    ``gone``: it cannot be had here; else it had no value just now.
+    """
+
+    reason: str
+    gone: bool
+
 
 RETRY_NS = 1_000_000_000
 RETRY_MOST_NS = 30_000_000_000
@@ -46,6 +58,8 @@ class Reading:
     wanted_ns: int
     share: float
     due_ns: int = 0
+    parts: Mapping[str, Missing] = field(default_factory=dict)
+    """Which of its values are null, as of the last reading; kept by ``read``."""
     instead_of: Reading | None = None
     """Read only once that other one turns out not to be had."""
     gone: str | None = None

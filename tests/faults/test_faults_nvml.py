@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.gpu.traffic import Replay
 from mgtop.record.nvml.sampler import NvmlSampler
-from mgtop.wire.records import Record
+from mgtop.wire.records import GpuState, GpuThrottle, Record
 
 TRAFFIC = Path(__file__).parents[1] / "record" / "nvml" / "h200.jsonl.gz"
 S = 1_000_000_000
@@ -61,8 +61,6 @@ REPEATED = {
 }
 NEEDING = {"processes": ("process_work",)}
 """Readings that make nothing without another one."""
-LOST = {1, 8, 9, 10, 11, 15, 16, 17, 18, 20, 23, 28, 999}
-"""The GPU or the driver as a whole does not answer."""
 
 
 @cache
@@ -184,6 +182,58 @@ def test_an_error_midway_costs_its_own_figure_only(function: str) -> None:
             assert "\n" not in lost[name]
     assert set(said) <= {reading, *NEEDING.get(reading, ())}
     told = set(ERRORS) - NO_VALUE
-    if reading == "state":  # one of several values of a record is null there; a lost GPU is said
-        told &= LOST
+    if reading == "state":  # one of several values of a record is null there: always said
+        told = set(ERRORS)
     assert said[reading] == told  # and no other: what has no value just now is not said to be gone
+
+
+CLOCKS = {
+    "nvmlDeviceGetPowerUsage": "power_mw",
+    "nvmlDeviceGetTemperatureV": "temperature_c",
+    "nvmlDeviceGetCurrentClocksEventReasons": "clock_event_reasons",
+    "nvmlDeviceGetEnforcedPowerLimit": "power_limit_mw",
+}
+
+
+@pytest.mark.parametrize("function", CLOCKS)
+@pytest.mark.parametrize(("error", "state"), [(3, "absent"), (4, "absent"), (21, "failed")])
+def test_one_missing_clock_reading_says_which_and_why(
+    function: str, error: int, state: str
+) -> None:
+    sampling = Sampling()
+    sampling.sampler.open()
+    sampling.run(2)
+    sampling.driver.fails[function] = error
+    last = [r for r in sampling.run(3) if isinstance(r, GpuState) and r.sm_mhz is not None][-1]
+    assert getattr(last, CLOCKS[function]) is None
+    name = f"nvml.state.{CLOCKS[function]}:0"
+    said = [s for s in sampling.sampler.states(sampling.now) if s.source == name]
+    assert [(s.state, bool(s.reason)) for s in said] == [(state, True)]
+    if state == "failed":  # had no value just now: said no longer once it has one
+        sampling.driver.fails.clear()
+        sampling.run(2)
+        assert name not in {s.source for s in sampling.sampler.states(sampling.now)}
+
+
+def test_one_missing_throttle_counter_says_which_and_why() -> None:
+    sampling = Sampling()
+    sampling.sampler.open()
+    sampling.run(2)
+    whole = sampling.driver._replay._answer
+
+    def without_brake(name: str, arguments: Any) -> Any:
+        answer = whole(name, arguments)
+        if name == "nvmlDeviceGetFieldValues":
+            answer[3].nvmlReturn = 3
+        return answer
+
+    try:
+        sampling.driver._replay._answer = without_brake
+        records = sampling.run(3)
+    finally:
+        del sampling.driver._replay._answer
+    last = [r for r in records if isinstance(r, GpuThrottle)][-1]
+    assert last.power_brake_ns is None
+    assert last.power_cap_ns is not None
+    states = {s.source: s.reason for s in sampling.sampler.states(sampling.now)}
+    assert "not supported" in states["nvml.throttle.power_brake_ns:0"]

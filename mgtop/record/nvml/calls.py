@@ -79,13 +79,25 @@ def remedy_of(reason: str) -> str | None:
 def sort_error(error: Exception) -> Exception:
     """The exception that an NVML error amounts to."""
     code = getattr(error, "value", None)
+    if not isinstance(code, int):
+        return MetricGone(str(error))
+    return sort_code(code, str(error))
+
+
+def sort_code(code: int, text: str = "") -> Exception:
+    """The exception that an NVML error's number amounts to.
+
+    Args:
+        code: the number.
+        text: what NVML says of it, for numbers that are not known here.
+    """
     if code in _NOTHING:
         return NoValue(_NOTHING[code])
     if code in _LOST:
         return SourceLost(_LOST[code])
     if code in _GONE:
         return MetricGone(_GONE[code])
-    return MetricGone(f"NVML error {code}: {error}" if code is not None else str(error))
+    return MetricGone(f"NVML error {code}: {text}" if text else f"NVML error {code}")
 
 
 class Calls:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mgtop.record.nvml.calls import Calls
+from mgtop.record.nvml.calls import Calls, sort_code
 from mgtop.record.nvml.devices import MOST_BYTES, Device
-from mgtop.record.schedule import MetricGone, NoValue, SourceLost, Unchanged
+from mgtop.record.schedule import MetricGone, Missing, NoValue, SourceLost, Unchanged
 from mgtop.wire.records import GpuMemory, GpuState, GpuThrottle, Record
+
+REASONS = "nvmlDeviceGetCurrentClocksEventReasons"
+OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
+"""The same call, as drivers before 535 know it."""
 
 
 class Memory:
@@ -42,44 +46,52 @@ class State:
     """Clocks, power, temperature and the reasons that hold clocks down, in one record.
 
     What a device does not have stays None; the record is there as long as one field is.
+
+    Attributes:
+        missing: why a field of the last record is None.
     """
 
     def __init__(self, calls: Calls, device: Device) -> None:
         self._calls, self._device = calls, device
         self._news = Unchanged()
-        reasons = "nvmlDeviceGetCurrentClocksEventReasons"
         handle = device.handle
         self._fields: dict[str, tuple[Any, ...]] = {
             "sm_mhz": ("nvmlDeviceGetClockInfo", handle, calls.constant("NVML_CLOCK_SM", 1)),
             "memory_mhz": ("nvmlDeviceGetClockInfo", handle, calls.constant("NVML_CLOCK_MEM", 2)),
             "power_mw": ("nvmlDeviceGetPowerUsage", handle),
             "temperature_c": _temperature(calls, handle),
-            "clock_event_reasons": (reasons, handle),
+            "clock_event_reasons": (REASONS, handle),
             "power_limit_mw": ("nvmlDeviceGetEnforcedPowerLimit", handle),
         }
-        self.missing: dict[str, str] = {}
+        self.missing: dict[str, Missing] = {}
 
     def __call__(self, now_ns: int) -> list[Record]:
         """Read once; see the class."""
         values: dict[str, int] = {}
-        for field, call in list(self._fields.items()):
+        for field in list(self._fields):
             try:
-                values[field] = int(self._calls(*call))
-            except NoValue:
-                continue
+                values[field] = self._read(field)
+                self.missing.pop(field, None)
+            except NoValue as nothing:
+                self.missing[field] = Missing(str(nothing), gone=False)
             except MetricGone as gone:
-                if field == "clock_event_reasons" and call[0].endswith("EventReasons"):
-                    # Drivers before 535 know the call by its old name only.
-                    old = "nvmlDeviceGetCurrentClocksThrottleReasons"
-                    self._fields[field] = (old, *call[1:])
-                    continue
-                self.missing[field] = str(gone)
+                self.missing[field] = Missing(str(gone), gone=True)
                 del self._fields[field]
         if not self._fields:
             raise MetricGone("no clock, power or temperature reading is supported")
         if not self._news.is_news("state", values, now_ns):
             return []
         return [GpuState(t_ns=now_ns, gpu=self._device.gpu, **values)]
+
+    def _read(self, field: str) -> int:
+        name, *arguments = self._fields[field]
+        try:
+            return int(self._calls(name, *arguments))
+        except MetricGone:
+            if name != REASONS:
+                raise
+        self._fields[field] = (OLD_REASONS, *arguments)
+        return int(self._calls(OLD_REASONS, *arguments))
 
 
 def _temperature(calls: Calls, handle: Any) -> tuple[Any, ...]:
@@ -121,6 +133,9 @@ class Throttle:
 
     Counters, so that nothing between two readings is missed, as it is with the momentary
     reasons.
+
+    Attributes:
+        missing: why a field of the last record is None.
     """
 
     FIELDS = (
@@ -135,6 +150,7 @@ class Throttle:
         self._calls, self._device = calls, device
         self._news = Unchanged()
         self._ids = [calls.constant(name, number) for _field, name, number in self.FIELDS]
+        self.missing: dict[str, Missing] = {}
 
     def __call__(self, now_ns: int) -> list[Record]:
         """Read once; see the class."""
@@ -143,6 +159,10 @@ class Throttle:
         for (field, _name, _number), answer in zip(self.FIELDS, answers, strict=False):
             if answer.nvmlReturn == 0:
                 values[field] = _field_value(answer)
+                self.missing.pop(field, None)
+            else:
+                error = sort_code(answer.nvmlReturn)
+                self.missing[field] = Missing(str(error), gone=isinstance(error, MetricGone))
         if not values:
             raise MetricGone("this driver has no clock-event time counters")
         if not self._news.is_news("throttle", values, now_ns):

@@ -133,13 +133,14 @@ class NvmlSampler(Sampler):
         memory = UnifiedMemory(device) if device.unified else Memory(calls, device)
         ring = reading("ring", Ring(calls, device, poll, self._wall, monotonic=self._clock))
         gpm = Gpm(calls, device)
+        state, throttle = State(calls, device), Throttle(calls, device)
         return [
             reading("memory", memory),
             reading("utilisation", poll),
             ring,
             reading("gpm", gpm, gone=Gpm.supported(calls, device), instead_of=ring),
-            reading("state", State(calls, device)),
-            reading("throttle", Throttle(calls, device)),
+            reading("state", state, parts=state.missing),
+            reading("throttle", throttle, parts=throttle.missing),
             reading("ecc", Ecc(calls, device)),
             reading("processes", compute),
             reading("process_work", ProcessWork(calls, device, compute)),
