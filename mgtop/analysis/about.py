@@ -105,6 +105,7 @@ class About:
             command=target.command if target is not None else [],
             exit_code=self.exit.code if self.exit is not None else None,
             exit_signal=self.exit.signal if self.exit is not None else None,
+            oom_kills=self.exit.oom_kills if self.exit is not None else None,
             torch=(hello.torch if hello else None) or (target.torch if target else None),
             python=(hello.python if hello else None) or (target.python if target else None),
             gpus=gpus,

@@ -271,6 +271,8 @@ class TargetInfo(Struct, frozen=True, kw_only=True):
     command: list[str] = []
     exit_code: int | None = None
     exit_signal: int | None = None
+    oom_kills: int | None = None
+    """Kills for lack of memory that its control group counted meanwhile (its own, or another's)."""
     torch: str | None = None
     python: str | None = None
     gpus: list[GpuInfo] = []

@@ -2,10 +2,10 @@
 
 The rules are tried in this order (docs/verdict.md); the first that fits decides:
 
-memory (an out-of-memory error, or stalls that memory causes) · warmup (only the start
-stutters) · stalls (also as supply or output, where these cause frequent ones) ·
-first_frame · memory (peak at the limit, or allocator retries) · steps · budget · supply ·
-output · steady. Without frames to judge: undecided.
+memory (killed by the kernel, an out-of-memory error, or stalls that memory causes) ·
+warmup (only the start stutters) · stalls (also as supply or output, where these cause
+frequent ones) · first_frame · memory (peak at the limit, or allocator retries) · steps ·
+budget · supply · output · steady. Without frames to judge: undecided.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from statistics import median
 
 from mgtop.analysis import reasons, reasons_memory, shares
 from mgtop.analysis.causes import Cause, find_cause
+from mgtop.analysis.ending import killed, killer
 from mgtop.analysis.spans import role_of
 from mgtop.analysis.summary import Summary, Verdict
 from mgtop.analysis.wording import ms, of, percent, plural
@@ -50,6 +51,9 @@ SMALL_BUFFER = 1.5
 
 def decide(summary: Summary, settings: AnalysisSettings) -> Verdict:
     """Judge a session by its summary (whose own ``verdict`` is not looked at)."""
+    by_kernel = killed(summary)
+    if by_kernel is not None:
+        return by_kernel
     judge = _Judge(summary, settings)
     for rule in (
         judge.memory_error,
@@ -128,9 +132,12 @@ class _Judge:
             )
         failed = reasons.failed(self.summary)
         if not frames and failed is not None:
+            target = self.summary.target
+            kernel = killer(target.exit_signal, target.oom_kills)
             return Verdict(
                 code="undecided",
-                text=f"The program {failed} before its first frame.",
+                text=f"The program {failed} before its first frame"
+                + (f"; {kernel}." if kernel else "."),
                 because=reasons.memory(self.summary),
                 next=["Read the end of what it printed: stdout.log in the session's folder."],
             )

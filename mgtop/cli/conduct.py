@@ -190,7 +190,12 @@ def _explain(outcome: Outcome) -> None:
     if not outcome.target_ended or outcome.target_was_stopped or outcome.target_code == 0:
         return
     if outcome.target_signal is not None:
-        say(f"the program was ended by signal {_signal_name(outcome.target_signal)}.")
+        from mgtop.analysis.ending import killer
+
+        number, kills = outcome.target_signal, outcome.target_oom_kills
+        kernel = killer(number, kills)
+        ended = f"the program was ended by signal {_signal_name(number)}"
+        say(f"{ended}; {kernel}." if kernel else f"{ended}.")
     else:
         say(f"the program failed with exit code {outcome.target_code}.")
 

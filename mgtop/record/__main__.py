@@ -133,6 +133,7 @@ def _end(
                 target_ended=exited is not None,
                 target_code=exited[0] if exited else None,
                 target_signal=exited[1] if exited else None,
+                target_oom_kills=target.oom_kills if target is not None else None,
             ),
         )
     except OSError as error:

@@ -55,6 +55,7 @@ class Outcome:
         target_ended: False: it was left running, or nobody knows.
         target_code: its exit code; None if it ended by ``target_signal``, or did not end.
         target_signal: the signal that ended it.
+        target_oom_kills: as in :class:`mgtop.wire.records.TargetExit`.
         target_was_stopped: its end was asked for (``--seconds``, ``mgtop stop --target``),
             so its exit code says nothing.
     """
@@ -67,6 +68,7 @@ class Outcome:
     target_ended: bool
     target_code: int | None
     target_signal: int | None
+    target_oom_kills: int | None
     target_was_stopped: bool
 
 
@@ -132,6 +134,7 @@ def outcome_of(folder: Path) -> Outcome:
         target_ended=status.target_ended,
         target_code=status.target_code,
         target_signal=status.target_signal,
+        target_oom_kills=status.target_oom_kills,
         target_was_stopped=status.target_ended and status.reason in ("seconds", "stopped"),
     )
 

@@ -43,6 +43,7 @@ class Watched(Protocol):
     """The program that is being recorded; launched, or found running."""
 
     exited: tuple[int | None, int | None] | None
+    oom_kills: int | None
     stops: Stops
 
     @property
@@ -281,7 +282,8 @@ class Recorder:
         records.append(self._observed(now))
         if self._target.exited is not None:
             code, number = self._target.exited
-            records.append(TargetExit(t_ns=now, code=code, signal=number))
+            kills = self._target.oom_kills
+            records.append(TargetExit(t_ns=now, code=code, signal=number, oom_kills=kills))
         records.append(SessionEnd(t_ns=now, reason=self.reason))
         self._append(records)
 

@@ -28,7 +28,7 @@ FAULT = 70
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """State of a recording.
 
-    ``exit_code`` is the recorder's own. ``target_code`` and ``target_signal`` as in
+    ``exit_code`` is the recorder's own. ``target_code``, ``target_signal`` and kills as in
     :class:`mgtop.wire.records.TargetExit`; ``target_ended`` False: it was left running.
     """
 
@@ -41,6 +41,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     target_ended: bool = False
     target_code: int | None = None
     target_signal: int | None = None
+    target_oom_kills: int | None = None
 
 
 def write_status(folder: Path, status: Status) -> None:

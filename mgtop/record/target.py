@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from mgtop.record.oom_kills import OomKills
 from mgtop.record.stops import Stops
 from mgtop.record.tree import children, descendants, proc_number
 from mgtop.wire.records import proc_of
@@ -48,6 +49,8 @@ class Target:
         pid: of the process that was launched (leader of its session and group).
         proc: its ``proc`` number.
         exited: its wait status as (code, signal), one of them None; None while it runs.
+        oom_kills: once it has ended: how many more kills for lack of memory its control group
+            counted meanwhile; None: not known.
         stops: when signals stopped it.
         beside: children of this process that are none of the target's, by pid.
     """
@@ -93,12 +96,16 @@ class Target:
         self.beside: Callable[[], Collection[int]] = tuple
         self.proc = proc_number(self.pid) or proc_of(self.pid, 0)
         self.exited: tuple[int | None, int | None] | None = None
+        self.oom_kills: int | None = None
         self.stops = Stops(self.proc)
+        self._oom = OomKills(self.pid, time.monotonic_ns())
         self._term_sent_ns: int | None = None
         self._kill_sent_ns: int | None = None
 
     def reap(self) -> None:
         """Collect every child that has ended: the target, and orphans of its tree."""
+        if self.exited is None:
+            self._oom.look(time.monotonic_ns())
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
@@ -113,6 +120,7 @@ class Target:
                 code = os.waitstatus_to_exitcode(status)
                 self._process.returncode = code
                 self.exited = (code, None) if code >= 0 else (None, -code)
+                self.oom_kills = self._oom.counted()
 
     def pids(self) -> list[int]:
         """All living processes of the tree, the launched one first.

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
+from mgtop.analysis.ending import ending
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Quantiles, Summary, Tail
 from mgtop.report.numbers import NOT_KNOWN, duration, number, plural, share, text_or, with_unit
@@ -63,14 +64,12 @@ def _verdict(summary: Summary) -> list[str]:
 def _session(summary: Summary) -> list[str]:
     session, target = summary.session, summary.target
     parameters = ", ".join(f"{name}={value}" for name, value in session.params.items())
-    ending = "runs" if session.live else f"exit code {text_or(target.exit_code)}"
-    if target.exit_signal is not None:
-        ending = f"ended by signal {target.exit_signal}"
+    ended = ending(target) or ("runs" if session.live else f"exit code {NOT_KNOWN}")
     pairs = (
         ("started", f"{text_or(session.started)}, lasted {duration(session.duration_ms)}"),
         ("command", _code(" ".join(target.command)) if target.command else NOT_KNOWN),
         ("parameters", _plain(parameters) or "none"),
-        ("program", ending),
+        ("program", ended),
         ("frames from", _plain(text_or(source_of_frames(summary)))),
     )
     lines = [*_table(("", ""), pairs), ""]

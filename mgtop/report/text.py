@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mgtop.analysis.ending import ending
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Summary
 from mgtop.report import text_frames as frames
@@ -82,11 +83,9 @@ def _session(page: Page, summary: Summary) -> None:
 
 
 def _ending(summary: Summary) -> str:
-    target = summary.target
-    if target.exit_signal is not None:
-        return f"ended by signal {target.exit_signal}"
-    if target.exit_code is not None:
-        return f"exit code {target.exit_code}"
+    known = ending(summary.target)
+    if known is not None:
+        return known
     return "running" if summary.session.live else f"exit code {NOT_KNOWN}"
 
 

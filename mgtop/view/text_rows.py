@@ -146,7 +146,8 @@ def _ending(view: LiveView) -> Piece:
     """How the program ended; or why the recording did, while the program may go on."""
     target, end = view.summary.target, view.summary.session.end or ""
     if target.exit_signal is not None:
-        return (f"  target killed by signal {target.exit_signal}", "dim")
+        why = " (out of memory?)" if target.oom_kills else ""
+        return (f"  target killed by signal {target.exit_signal}{why}", "dim")
     if target.exit_code is not None:
         return (f"  target exited with {target.exit_code}", "bad" if target.exit_code else "dim")
     if end.startswith("error: "):

@@ -355,10 +355,15 @@ class TargetStart(Record, frozen=True, tag=33):
 
 
 class TargetExit(Record, frozen=True, tag=34):
-    """The target ended; exactly one of the two is set, neither where it is not known."""
+    """The target ended; one of code and signal is set, neither where it is not known.
+
+    ``oom_kills``: how many more kills for lack of memory its control group counted since it
+    began (its own, or another process's of the group); None: not known.
+    """
 
     code: int | None
     signal: int | None
+    oom_kills: int | None = None
 
 
 class SessionEnd(Record, frozen=True, tag=35):

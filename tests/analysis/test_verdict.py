@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mgtop.analysis.causes import all_causes
+from mgtop.analysis.ending import ending
 from mgtop.analysis.summary import (
     CauseTotal,
     Coincide,
@@ -416,11 +417,22 @@ def test_whatever_is_known_there_is_one_plain_sentence(summary: Summary) -> None
     assert found == decide(summary, AnalysisSettings())
 
 
+KILLED, KERNEL = (
+    "The program was ended by signal 9 before its first frame",
+    "the kernel's OOM killer",
+)
+
+
 @pytest.mark.parametrize(
     ("target", "says"),
     [
         (TargetInfo(exit_code=1), "The program ended with exit code 1 before its first frame."),
-        (TargetInfo(exit_signal=9), "The program was ended by signal 9 before its first frame."),
+        (TargetInfo(exit_signal=11), "The program was ended by signal 11 before its first frame."),
+        (TargetInfo(exit_signal=9), f"{KILLED}; whether {KERNEL} sent it cannot be told."),
+        (
+            TargetInfo(exit_signal=9, oom_kills=0),
+            f"{KILLED}; {KERNEL} counted no kill in its control group.",
+        ),
     ],
 )
 def test_a_program_that_failed_before_its_first_frame(target: TargetInfo, says: str) -> None:
@@ -428,3 +440,27 @@ def test_a_program_that_failed_before_its_first_frame(target: TargetInfo, says: 
     assert found.code == "undecided"
     assert found.text == says
     assert "stdout.log" in found.next[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "how"),
+    [
+        (TargetInfo(exit_signal=9, oom_kills=1), "was killed by signal 9"),
+        (TargetInfo(exit_code=137, oom_kills=2), "ended with exit code 137"),  # below a shell
+        (TargetInfo(oom_kills=1), "ended"),  # attached: its exit is its parent's alone
+    ],
+)
+def test_a_kill_that_the_kernel_counted_is_a_matter_of_main_memory(
+    target: TargetInfo, how: str
+) -> None:
+    found = judge(Summary(target=target))
+    assert found.code == "memory"
+    assert found.text.startswith(f"The program {how} after 0 frames, and {KERNEL} counted ")
+    assert "not the GPU's" in found.text
+    assert not any("resolution" in line for line in found.next)
+
+
+def test_a_kill_in_its_group_explains_no_other_end() -> None:
+    target = TargetInfo(exit_code=1, oom_kills=1)
+    assert judge(Summary(target=target)).code == "undecided"
+    assert ending(target) == f"exit code 1; {KERNEL} counted one more kill in its control group"

@@ -19,6 +19,7 @@ ENDED: dict[str, Any] = {
     "target_ended": True,
     "target_code": 0,
     "target_signal": None,
+    "target_oom_kills": None,
     "target_was_stopped": False,
 }
 BY_TERM: dict[str, Any] = {"target_code": None, "target_signal": 15}

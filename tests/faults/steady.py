@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import time
 
@@ -32,6 +33,8 @@ def main() -> int:
             os.pwrite(counter, b"%d" % emitted, 0)
         if end == "segv":
             ctypes.string_at(0)
+        if end == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
         if end == "oom":
             os.write(1, b"out of memory next\n")
             hold = []

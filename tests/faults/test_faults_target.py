@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mgtop.record.launch import Outcome, Recording
+from mgtop.report.load import summarise
 from mgtop.wire.records import AnyRecord, FrameEmit, SessionEnd
 from tests.faults.programs_at_fault import Program
 from tests.record.recording import losses, of, read, record
@@ -97,8 +98,24 @@ def test_the_kernels_oom_kill_loses_nothing(
     outcome, records = outcome_and_records(started[-1])
     assert _oom_kills(memory_group) == 1  # the kernel's kill, nobody else's
     assert outcome.target_signal == signal.SIGKILL
+    assert outcome.target_oom_kills == 1
+    summary = summarise(started[-1].folder)
+    assert summary.target.oom_kills == 1
+    assert summary.verdict.code == "memory"
+    assert "was killed by signal 9 after 150 frames, and the kernel's" in summary.verdict.text
     assert [frame.index for frame in of(FrameEmit, records)] == list(range(150))
     assert losses(records) == (0, 0)
+
+
+def test_a_kill_by_another_is_not_taken_for_the_kernels(
+    tmp_path: Path, started: list[Recording]
+) -> None:
+    program = Program(tmp_path, 50, 0, "kill", shell=False)
+    started.append(record(tmp_path, program.command))
+    outcome, _records = outcome_and_records(started[-1])
+    assert outcome.target_signal == signal.SIGKILL
+    assert outcome.target_oom_kills in (0, None)  # None where no group's count can be read
+    assert summarise(started[-1].folder).verdict.code != "memory"
 
 
 def test_a_swarm_of_short_lived_workers_loses_nothing(

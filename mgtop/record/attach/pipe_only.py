@@ -65,6 +65,7 @@ class PipeTarget:
         self.pid = pid_in(place.path)
         self.proc = proc_of(self.pid, 0)
         self.exited: tuple[int | None, int | None] | None = None
+        self.oom_kills: int | None = None  # nor its control group
         self.stops = Stops(self.proc)  # nobody can see them
         self.process = Process(
             pid=self.pid,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection
 
 from mgtop.record.attach.process import CannotAttach, Process, look
+from mgtop.record.oom_kills import OomKills
 from mgtop.record.stops import Stops, is_stopped
 from mgtop.record.target import KILL_PATIENCE_NS, STOP_PATIENCE_NS
 from mgtop.record.tree import descendants, is_running
@@ -29,6 +30,8 @@ class AttachedTarget:
 
     Attributes:
         exited: (None, None) once it has ended.
+        oom_kills: once it has ended: how many more kills for lack of memory its control group
+            counted meanwhile; None: not known.
         stops: when signals stopped it.
 
     Raises:
@@ -38,7 +41,9 @@ class AttachedTarget:
     def __init__(self, pid: int, proc: int, apart: Collection[int] = ()) -> None:
         self.pid, self.proc = pid, proc
         self.exited: tuple[int | None, int | None] | None = None
+        self.oom_kills: int | None = None
         self.stops = Stops(proc)
+        self._oom = OomKills(pid, time.monotonic_ns())
         self._handle = _handle(pid)
         process = look(pid)
         if process is None or process.proc != proc:
@@ -98,7 +103,9 @@ class AttachedTarget:
             ended = not is_running(self.pid, self.proc)
         if ended:
             self.exited = (None, None)
+            self.oom_kills = self._oom.counted()
         else:
+            self._oom.look(time.monotonic_ns())
             self.stops.note(is_stopped(self.pid))
 
     @property

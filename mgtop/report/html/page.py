@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from mgtop.analysis.causes import find_cause, letter_of
+from mgtop.analysis.ending import ending
 from mgtop.analysis.live import LiveView
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Evidence, Summary, Tail
@@ -311,13 +312,11 @@ def _machine(summary: Summary) -> str:
     session, target, env = summary.session, summary.target, summary.environment
     parameters = ", ".join(f"{name}={value}" for name, value in session.params.items())
     gpus = "; ".join(f"{g.name}, {number(g.total_mib)} MiB" for g in target.gpus)
-    ending = "runs" if session.live else f"exit code {text_or(target.exit_code)}"
-    if target.exit_signal is not None:
-        ending = f"ended by signal {target.exit_signal}"
+    ended = ending(target) or ("runs" if session.live else f"exit code {text_or(None)}")
     pairs = [
         ("command", f"<code>{_text(' '.join(target.command)) or 'n/a'}</code>"),
         ("parameters", _text(parameters or "none")),
-        ("program", _text(ending)),
+        ("program", _text(ended)),
         ("frames from", _text(text_or(source_of_frames(summary)))),
         ("Python, torch", _text(f"{text_or(target.python)}, {text_or(target.torch)}")),
         ("GPU", _text(gpus or "n/a")),
