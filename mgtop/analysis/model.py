@@ -152,8 +152,13 @@ class Model:
                 self.feed(record)
             elif newest_ns is None or newest_ns < record.t_ns < LONGEST_NS:
                 newest_ns = record.t_ns
-        if newest_ns is not None and -LONGEST_NS < newest_ns < LONGEST_NS:
-            self.about.seen(newest_ns)
+        if newest_ns is not None:
+            self.passed(newest_ns)
+
+    def passed(self, t_ns: int) -> None:
+        """Say that something was recorded then which is not fed."""
+        if -LONGEST_NS < t_ns < LONGEST_NS:
+            self.about.seen(t_ns)
 
     def finish(self) -> None:
         """Say that nothing more comes: judge what is still open."""

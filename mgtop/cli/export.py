@@ -10,6 +10,7 @@ import click
 
 from mgtop.cli.errors import USAGE, UserError, say
 from mgtop.cli.options import session_argument
+from mgtop.cli.progress import reading_of
 
 FORMATS = ("csv", "jsonl", "mangohud", "parquet", "perfetto", "presentmon")
 
@@ -69,7 +70,8 @@ def command(session: Path, to: str, output: Path | None, raw: bool, no_causes: b
 def _write(folder: Path, to: str, raw: bool, out: TextIO) -> None:
     from mgtop.export.write import write
 
-    write(folder, to, out, raw)
+    with reading_of(folder) as share:
+        write(folder, to, out, raw, share)
 
 
 def _write_tables(folder: Path, output: Path | None, judge: bool) -> None:
@@ -87,7 +89,8 @@ def _write_tables(folder: Path, output: Path | None, judge: bool) -> None:
         output.mkdir(parents=True, exist_ok=True)
         if next(output.iterdir(), None) is not None:
             raise UserError(f"{output} is not empty; name a new folder with -o.", USAGE)
-        parquet.write(folder, output, judge)
+        with reading_of(folder) as told:
+            parquet.write(folder, output, judge, told)
     except OSError as error:
         raise UserError(
             f"{output}: {error.strerror}; name another folder with -o.", USAGE

@@ -131,18 +131,17 @@ def spans_batch(records: Iterable[AnyRecord], traffic: Traffic, begin_ns: int) -
     names = {key: traffic.span_name(*key) for key in {(row.proc, row.name) for row in rows}}
     ended = pa.array([row.t_ns for row in rows], pa.int64())
     lasted = pa.array([row.duration_ns for row in rows], pa.int64())
-    index = pa.array([row.index for row in rows], pa.int64())
-    proc = pa.array([row.proc for row in rows], pa.int64())
+    index = whole([row.index for row in rows], pa.int64())
     columns = {
         "request": pa.array([_id(ids[row.proc, row.request]) for row in rows], WORD),
-        "pid": pc.bit_wise_and(proc, r.pid_of(-1)).cast(pa.int32()),
-        "tid": pa.array([row.tid for row in rows], pa.int32()),
+        "pid": pa.array([pid_of(row.proc) for row in rows], pa.int32()),
+        "tid": whole([row.tid for row in rows], pa.int32()),
         "name": pa.array([names[row.proc, row.name] for row in rows], WORD),
         "index": pc.if_else(pc.less(index, 0), None, index),
-        "begin_ms": _ms(pc.subtract(pc.subtract(ended, lasted), begin_ns)),
-        "duration_ms": _ms(lasted),
-        "cpu_ms": _ms(pa.array([row.cpu_ns for row in rows], pa.int64())),
-        "run_delay_ms": _ms(pa.array([row.run_delay_ns for row in rows], pa.int64())),
+        "begin_ms": milliseconds(pc.subtract(pc.subtract(ended, lasted), begin_ns)),
+        "duration_ms": milliseconds(lasted),
+        "cpu_ms": milliseconds(whole([row.cpu_ns for row in rows], pa.int64())),
+        "run_delay_ms": milliseconds(whole([row.run_delay_ns for row in rows], pa.int64())),
     }
     return pa.record_batch([columns[name] for name in SPANS.names], schema=SPANS)
 
@@ -156,8 +155,19 @@ def _id(request: Request | None) -> str | None:
     return None if request is None else request.id
 
 
-def _ms(column_ns: pa.Array) -> pa.Array:
-    return pc.divide(column_ns.cast(pa.float64()), 1e6)
+def milliseconds(column_ns: pa.Array) -> pa.Array:
+    """Nanoseconds as milliseconds."""
+    return pc.divide(column_ns.cast(pa.float64(), safe=False), 1e6)
+
+
+def whole(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
+    """Whole numbers; None for what is too large for them, which a log of somebody can hold."""
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid):
+        most = 1 << (kind.bit_width - 1)
+        fitting = [v if v is not None and -most <= v < most else None for v in values]
+        return pa.array(fitting, kind)
 
 
 def samples_batch(rows: Sequence[Sample]) -> pa.RecordBatch:
@@ -177,7 +187,11 @@ def marks_table(marks: Iterable[MarkSummary]) -> pa.Table:
 
 
 def _batch(rows: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [pa.array(list(map(attrgetter(field.name), rows)), field.type) for field in schema]
+    columns = []
+    for field in schema:
+        values = list(map(attrgetter(field.name), rows))
+        make = whole if pa.types.is_integer(field.type) else pa.array
+        columns.append(make(values, field.type))
     return pa.record_batch(columns, schema=schema)
 
 

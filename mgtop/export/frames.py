@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from mgtop.analysis.model import Model
 from mgtop.analysis.playout import NS
 from mgtop.analysis.summary import Summary
 from mgtop.analysis.traffic import Traffic
 from mgtop.export.emits import Emits, Frame, late_frames
 from mgtop.report.follow import Follower
+from mgtop.report.load import summarise
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,21 @@ class Told:
     traffic: Traffic
 
 
-def told(folder: Path) -> Told:
-    """Read a session."""
-    follower = Follower(folder)
+def told(folder: Path, share: Callable[[float], None] | None = None) -> Told:
+    """Read a session.
+
+    Args:
+        folder: the session's.
+        share: is called now and then with the share that is read, 0 to 1, of its report, where that
+            has to be made, and then of its frames.
+    """
+    summary = summarise(folder, share)
+    follower = Follower(folder, Model(judge=False))
     emits = Emits(follower.model)
-    follower.catch_up()
-    return told_by(follower, emits)
-
-
-def told_by(follower: Follower, emits: Emits) -> Told:
-    """What was read of a session so far."""
+    for _ in follower.rest():
+        if share is not None:
+            share(follower.share_read)
     about = follower.model.about
-    summary = follower.summary()
     frames = list(emits.frames(about.start_ns, late_frames(summary)))
     fps = {q.id: q.fps for q in follower.model.traffic.requests if q.fps is not None}
     wall_ns = 0 if about.start is None else about.start.wall_ns

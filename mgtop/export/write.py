@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -10,7 +11,13 @@ from mgtop.export.frames import told
 from mgtop.export.machine_at import Machine
 
 
-def write(folder: Path, to: str, out: TextIO, raw: bool = False) -> None:
+def write(
+    folder: Path,
+    to: str,
+    out: TextIO,
+    raw: bool = False,
+    share: Callable[[float], None] | None = None,
+) -> None:
     """Write the session to ``out``.
 
     Args:
@@ -18,8 +25,9 @@ def write(folder: Path, to: str, out: TextIO, raw: bool = False) -> None:
         to: ``csv``, ``jsonl``, ``mangohud``, ``perfetto`` or ``presentmon``.
         out: where to.
         raw: in frame logs, a row per emit instead of per frame as it is played.
+        share: is called now and then with the share of the session that is read.
     """
-    session = told(folder)
+    session = told(folder, share)
     if to == "csv":
         csv_frames.write(session, out)
     elif to == "jsonl":

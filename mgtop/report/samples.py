@@ -83,7 +83,7 @@ class Sampled:
             t_ms = (record.t_ns - begin_ns) / 1e6
             for name, device, pid, value in take(record):
                 if value is not None:
-                    rows.append(Sample(t_ms, name, device, pid, value))
+                    rows.append(Sample(t_ms, name, device, pid, float(value)))
         return rows
 
     def _host_cpu(self, now: r.HostCpu) -> Values:

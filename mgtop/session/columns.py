@@ -15,10 +15,11 @@ so what differs is small and much alike. A chunk is squeezed by itself: damage c
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice, repeat
 from operator import sub
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -72,6 +73,43 @@ def unfold(payload: bytes | memoryview) -> bytes:
     """
     try:
         return _encode(_rows(*_decode_columns(_inflated(payload))))
+    except _NOT_AS_MADE as error:
+        raise NoColumns(str(error)) from None
+
+
+class Laid(NamedTuple):
+    """A payload in column form, opened. What the columns hold is not looked at.
+
+    Attributes:
+        order: a byte per record: which of the kinds it is.
+        kinds: tag and number of fields (tag and time among them) of each.
+        times: of each record.
+        columns: of each kind its fields after the time, as they lie in the payload; ``sums`` opens
+            one.
+    """
+
+    order: bytes
+    kinds: list[tuple[int, int]]
+    times: list[int]
+    columns: list[list[list[Any]]]
+
+
+def laid(payload: bytes | memoryview) -> Laid:
+    """Open a payload in column form without making rows of it.
+
+    Raises:
+        NoColumns: it is none.
+    """
+    try:
+        order, kinds, times, columns = _decode_columns(_inflated(payload))
+        _check(order, kinds, times, columns)
+        rest = iter(columns)
+        apart = [list(islice(rest, length - 2)) for _, length in kinds]
+        found = Counter(order)
+        for number, own in enumerate(apart):
+            if any(len(column) != found[number] for column in own):
+                raise NoColumns("columns that do not fit the order")
+        return Laid(order, [(int(tag), n) for tag, n in kinds], list(accumulate(times)), apart)
     except _NOT_AS_MADE as error:
         raise NoColumns(str(error)) from None
 
@@ -142,7 +180,8 @@ def _differences(values: list[Any]) -> list[Any]:
     return column
 
 
-def _sums(column: list[Any]) -> list[Any]:
+def sums(column: list[Any]) -> list[Any]:
+    """The values of a column: its differences added up."""
     if set(map(type, column)) == {int}:
         return list(accumulate(column))
     before = 0
@@ -156,20 +195,24 @@ def _sums(column: list[Any]) -> list[Any]:
     return values
 
 
-def _rows(
-    order: bytes, kinds: list[Any], times: list[Any], columns: list[list[Any]]
-) -> list[tuple[Any, ...]]:
+def _check(order: bytes, kinds: list[Any], times: list[Any], columns: list[list[Any]]) -> None:
     if len(times) != len(order) or len(columns) != sum(length - 2 for _, length in kinds):
         raise NoColumns("times or columns that do not fit the order")
     if not set(map(type, times)) <= {int}:
         raise NoColumns("times that are no numbers")
+
+
+def _rows(
+    order: bytes, kinds: list[Any], times: list[Any], columns: list[list[Any]]
+) -> list[tuple[Any, ...]]:
+    _check(order, kinds, times, columns)
     times_of: list[list[Any]] = [[] for _ in kinds]
     for kind, t_ns in zip(order, accumulate(times), strict=True):
         times_of[kind].append(t_ns)
     rows_of: list[Iterator[tuple[Any, ...]]] = []
     at = 0
     for (tag, length), own in zip(kinds, times_of, strict=True):
-        fields = [_sums(column) for column in columns[at : at + length - 2]]
+        fields = [sums(column) for column in columns[at : at + length - 2]]
         if any(len(column) != len(own) for column in fields):
             raise NoColumns("columns that do not fit the order")
         at += length - 2

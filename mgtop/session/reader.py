@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -67,7 +67,7 @@ class LogReader:
         self.error: str | None = None
         self.share_read = 0.0
         self._most_bytes = max(most_bytes, HEADER.size)
-        self._window = min(self._most_bytes, _FIRST_BYTES)
+        self._window = self._looked = min(self._most_bytes, _FIRST_BYTES)
         self._offset = begin_at
         self._file: tuple[int, int] | None = None
         self._cutter = Cutter()
@@ -101,6 +101,15 @@ class LogReader:
 
         An empty list does not mean the end: ``at_end`` does.
         """
+        records: list[AnyRecord] = []
+        for payload in self.poll_payloads():
+            records += self.decode(payload)
+        if len(records) > MOST_RECORDS:
+            self._window = max(HEADER.size, self._looked * MOST_RECORDS // len(records))
+        return records
+
+    def poll_payloads(self) -> Sequence[bytes | memoryview]:
+        """The same, undecoded: for those who :meth:`decode` by themselves, and not all of it."""
         try:
             with self._opened() as fd:
                 self.error = None
@@ -119,7 +128,7 @@ class LogReader:
         finally:
             os.close(fd)
 
-    def _read(self, fd: int) -> list[AnyRecord]:
+    def _read(self, fd: int) -> Sequence[bytes | memoryview]:
         status = os.fstat(fd)
         file = (status.st_dev, status.st_ino)
         if self._file is None:
@@ -144,16 +153,12 @@ class LogReader:
         self.pending_bytes = len(data) - cut.consumed
         self.share_read = min(1.0, self._offset / status.st_size) if status.st_size else 1.0
         self.at_end = len(data) < window and cut.finished
-        records: list[AnyRecord] = []
-        for payload in cut.payloads:
-            records += self._decode(payload)
-        if len(records) > MOST_RECORDS:
-            self._window = max(HEADER.size, window * MOST_RECORDS // len(records))
-        else:
-            self._window = min(self._most_bytes, 2 * self._window)
-        return records
+        self._looked = window
+        self._window = min(self._most_bytes, 2 * self._window)
+        return cut.payloads
 
-    def _decode(self, payload: bytes | memoryview) -> list[AnyRecord]:
+    def decode(self, payload: bytes | memoryview) -> list[AnyRecord]:
+        """The records of a payload; what cannot be read of it is counted."""
         try:
             if is_squeezed(payload):
                 payload = unfold(payload)
