@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ def _tag(kind: type[r.Record]) -> int:
     return tag
 
 
+@cache
 def _numbers(kind: type[r.Record]) -> dict[str, int]:
     """Where each field stands among those after the time."""
     return {field.name: n for n, field in enumerate(msgspec.structs.fields(kind)[1:])}
@@ -129,10 +131,11 @@ def samples_batch(chunk: Chunk, sampled: Sampled) -> pa.RecordBatch:
         parts = [part for kind in chunk.kinds if kind.tag in _READ for part in _read(kind, sampled)]
     except _BAD as error:
         raise NotColumns(str(error)) from None
+    counted = {kind for kind in map(type, chunk.records) if kind in sampled.kinds} - _TYPES
     rest = [
         (place * _PLACES + n, sample)
         for place, record in zip(chunk.places, chunk.records, strict=True)
-        if type(record) not in _TYPES
+        if type(record) in counted
         for n, sample in enumerate(sampled.rows((record,)))
     ]
     batch = rows_batch([sample for _, sample in rest])

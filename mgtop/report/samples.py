@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -72,6 +72,11 @@ class Sampled:
             r.HostMemory: _host_memory,
             r.Queue: _queue,
         }
+
+    @property
+    def kinds(self) -> Container[type]:
+        """Records of which there are samples."""
+        return self._takes
 
     def rows(self, records: Iterable[r.AnyRecord]) -> list[Sample]:
         """The samples among the next records of the log, in their order; unknown values apart."""
