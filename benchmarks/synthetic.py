@@ -258,8 +258,9 @@ def appends(session: Session, begin_ns: int, end_ns: int) -> Iterator[list[r.Rec
 def write(folder: Path, history_s: float, live_s: float, options: Options) -> int:
     """Write a session; return how many records. A live one grows in real time."""
     folder.mkdir(parents=True, exist_ok=True)
-    now_ns = time.monotonic_ns()
-    start_ns = max(1, now_ns - round(history_s * S))
+    # A recorded session may have been made on a machine that was up for longer than this one.
+    now_ns = max(time.monotonic_ns(), 1 + round(history_s * S))
+    start_ns = now_ns - round(history_s * S)
     session = Session(options, start_ns, time.time_ns() - (now_ns - start_ns))
     writer = LogWriter(folder)
     count = 0
@@ -300,6 +301,11 @@ def main() -> int:
         gpu=not args.no_gpu,
         seed=args.seed,
     )
+    if args.live and args.history > time.monotonic():
+        parser.error(
+            f"a live session began at most {time.monotonic():.0f} s ago, when this machine did; "
+            "take a shorter --history, or no --live"
+        )
     if (args.folder / "session.log").exists():
         parser.error(f"{args.folder} already holds a session")
     write(args.folder, args.history, args.live, options)
