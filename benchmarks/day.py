@@ -85,7 +85,7 @@ def main() -> int:
     parser.add_argument("--faster", type=int, default=100, help="how many times as fast")
     parser.add_argument("--late-every", type=int, default=500, help="frames; 0: none is late")
     parser.add_argument("--view", action="store_true", help="and a view that watches")
-    parser.add_argument("--every", type=float, default=0, help="print each process at so many hours")
+    parser.add_argument("--every", type=float, default=0, help="hours between printed lines")
     args = parser.parse_args()
 
     from mgtop.probe import __file__ as probe_file
@@ -155,7 +155,8 @@ def main() -> int:
                 dropped[record.proc] = record.dropped  # type: ignore[union-attr]
         size = (folder / "session.log").stat().st_size
     frames = kinds["FrameEmit"]
-    print(f"{took * args.faster / 3600:.1f} h in {took / 60:.1f} minutes, {args.faster} times as fast")
+    hours = took * args.faster / 3600
+    print(f"{hours:.1f} h in {took / 60:.1f} minutes, {args.faster} times as fast")
     print(f"machine       {os.cpu_count()} cores, load {min(loads):.1f} to {max(loads):.1f}")
     print(f"log           {size / 2**20:.0f} MiB, {frames:,} frames, lost {sum(dropped.values())}")
     samples = sum(n for name, n in kinds.items() if name.startswith(("Gpu", "Host", "Process")))
