@@ -7,13 +7,13 @@ from _thread import get_ident
 
 from . import wrapping
 from .events import SKIPPED, Told
-from .importing import when_imported
+from .importing import forget, when_imported
 from .notices import notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any, Dict, Iterable, List, Set, Tuple
+    from typing import Any, Dict, Iterable, List, Tuple
 
     from .configured import Configured
     from .wrapping import Wrapped
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 installed: List[Wrapped] = []
 """What was wrapped, in order."""
 
-_asked: Set[Tuple[Any, ...]] = set()
+_asked: Dict[Tuple[Any, ...], _Install] = {}
 _COMPILED = "torch._dynamo.eval_frame"
 """Where torch keeps the class whose instances stand for compiled modules."""
 
@@ -37,29 +37,33 @@ def install(hooks: Iterable[Configured], late: bool = False) -> None:
     for hook in hooks:
         fields = tuple(getattr(hook, name) for name in hook.__slots__)
         if fields not in _asked:
-            _asked.add(fields)
-            when_imported(hook.module, _Install(hook, late))
+            _asked[fields] = _Install(hook, late)
+            when_imported(hook.module, _asked[fields], again=True)
 
 
 def uninstall() -> None:
     """Take all wrappers away."""
-    _asked.clear()
+    for fields in list(_asked):
+        waiting = _asked.pop(fields)
+        forget(waiting.hook.module, waiting)
     while installed:
         installed.pop().undo()
 
 
 class _Install:
-    __slots__ = ("_hook", "_late")
+    __slots__ = ("_late", "_once", "_told", "hook")
 
     def __init__(self, hook: Configured, late: bool) -> None:
-        self._hook = hook
+        self.hook = hook
         self._late = late
+        self._told: Any = None
+        self._once: Any = None  # the same for a module that comes anew: its calls count once
 
     def __call__(self, module: ModuleType) -> None:
-        hook = self._hook
+        hook = self.hook
         real = _home_of(hook.names[0], module)
         if real:
-            when_imported(real, self)
+            when_imported(real, self, again=True)
             return
         try:
             owner: Any = module
@@ -67,11 +71,13 @@ class _Install:
             for part in leading:
                 owner = _attribute(owner, part, hook)
             found = _attribute(owner, name, hook)
-            told = Told(hook)
+            if self._told is None:
+                self._told = Told(hook)
+                self._once = _Once(self._told)
             if name in ("forward", "__call__") and _is_torch_module(owner):
-                _wrap_module(owner, told)
+                _wrap_module(owner, self._once)
                 return
-            made = _wrap(owner, name, told)
+            made = _wrap(owner, name, self._told)
         except _Missing as missing:
             notice("hooks", "frames.hooks: %s: %s" % (hook.target, missing))
             return
@@ -125,8 +131,9 @@ def _elsewhere(name: str, owner: Any, hook: Configured) -> List[str]:
 
 def _wrap(owner: Any, name: str, told: Any) -> Wrapped:
     made = wrapping.wrap(
-        owner, name, told.before, told.after, told.failed, told.each, told.resumed, told.finished
-    )
+        owner, name, told.before, told.after, told.failed, told.each, told.resumed, told.finished,
+        getattr(told, "handed_out", None),
+    )  # fmt: skip
     if made not in installed:
         installed.append(made)
     return made
@@ -137,13 +144,12 @@ def _is_torch_module(owner: Any) -> bool:
     return module is not None and isinstance(owner, type) and issubclass(owner, module)
 
 
-def _wrap_module(owner: type, told: Told) -> None:
+def _wrap_module(owner: type, once: _Once) -> None:
     """A torch module is hooked at its ``__call__``, compiled or not.
 
     Its ``forward`` may be compiled: a wrapper in there would be traced, and gone when it runs.
     Where the module as a whole is compiled, the program calls the object that stands for it.
     """
-    once = _Once(told)
     _wrap(owner, "__call__", once)
 
     def see_to_compiled(module: ModuleType) -> None:
@@ -155,34 +161,69 @@ def _wrap_module(owner: type, told: Told) -> None:
 
 
 class _Once:
-    """Of calls inside each other, in one thread, the outermost counts."""
+    """Of calls inside each other, in one thread, the outermost counts.
+
+    Tokens are what the hook itself gave, with the thread. What a call hands out to be run later
+    (a generator) is inside nothing any more: it may never run, or in another thread.
+    """
 
     def __init__(self, told: Told) -> None:
         self._told = told
-        self._inside: Dict[int, int] = {}
-        self.resumed, self.each = told.resumed, told.each
+        self._inside: Dict[int, _Outermost] = {}
 
     def before(self, args: Any, kwargs: Any) -> Any:
         me = get_ident()
         if me in self._inside:
             return SKIPPED
-        self._inside[me] = 1
-        return self._told.before(args, kwargs)
+        token = _Outermost(me)
+        self._inside[me] = token
+        try:
+            token.told = self._told.before(args, kwargs)
+        except BaseException:
+            del self._inside[me]
+            raise
+        return token
+
+    def handed_out(self, token: Any) -> None:
+        if isinstance(token, _Outermost) and self._inside.get(token.thread) is token:
+            self._inside.pop(token.thread)
 
     def after(self, token: Any, args: Any, kwargs: Any, result: Any) -> None:
         if token is not SKIPPED:
-            self._inside.pop(get_ident(), None)
-            self._told.after(token, args, kwargs, result)
+            self.handed_out(token)
+            self._told.after(_told_of(token), args, kwargs, result)
 
     def failed(self, token: Any, args: Any, kwargs: Any, error: BaseException) -> None:
         if token is not SKIPPED:
-            self._inside.pop(get_ident(), None)
-            self._told.failed(token, args, kwargs, error)
+            self.handed_out(token)
+            self._told.failed(_told_of(token), args, kwargs, error)
+
+    def each(self, token: Any, args: Any, kwargs: Any, item: Any) -> None:
+        if token is not SKIPPED:
+            self._told.each(_told_of(token), args, kwargs, item)
+
+    def resumed(self, token: Any, args: Any, kwargs: Any) -> None:
+        if token is not SKIPPED:
+            self._told.resumed(_told_of(token), args, kwargs)
 
     def finished(self, token: Any, args: Any, kwargs: Any, result: Any) -> None:
         if token is not SKIPPED:
-            self._inside.pop(get_ident(), None)
-            self._told.finished(token, args, kwargs, result)
+            self._told.finished(_told_of(token), args, kwargs, result)
+
+
+class _Outermost:
+    """Token of an outermost call."""
+
+    __slots__ = ("thread", "told")
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.told: Any = None
+
+
+def _told_of(token: Any) -> Any:
+    """The hook's own token; it has none where its ``before`` failed."""
+    return token.told if isinstance(token, _Outermost) else None
 
 
 class _OfCompiled:
@@ -192,6 +233,7 @@ class _OfCompiled:
         self._once = once
         self._owner = owner
         self.each, self.resumed, self.finished = once.each, once.resumed, once.finished
+        self.handed_out = once.handed_out
 
     def _real(self, args: Any) -> Any:
         module = args[0].__dict__.get("_modules", {}).get("_orig_mod")

@@ -18,20 +18,34 @@ if TYPE_CHECKING:
     Do = Callable[[ModuleType], object]
 
 _watched: Dict[str, List[Do]] = {}
+_lasting: Set[Tuple[str, Do]] = set()
+"""Those of them that stay when the module has come."""
 _looking: Set[Tuple[int, str]] = set()
 
 
-def when_imported(name: str, do: Do) -> None:
+def when_imported(name: str, do: Do, again: bool = False) -> None:
     """Call ``do`` with the module ``name`` once it has been imported; at once where it has been.
 
     An error of ``do`` is swallowed, and told once as a note. Where the module fails to import,
     ``do`` waits for the next attempt.
+
+    Args:
+        name: of the module.
+        do: takes it.
+        again: whenever the module is executed anew, too: it was reloaded, or taken out of
+            ``sys.modules``, and its functions are others now.
     """
     module = sys.modules.get(name)
-    if module is not None and not _is_on_its_way(module):
+    is_there = module is not None and not _is_on_its_way(module)
+    if is_there:
         _call(do, module)
+    if again:
+        _lasting.add((name, do))
+    elif is_there:
         return
-    _watched.setdefault(name, []).append(do)
+    waiting = _watched.setdefault(name, [])
+    if do not in waiting:
+        waiting.append(do)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -39,6 +53,7 @@ def when_imported(name: str, do: Do) -> None:
 def forget(name: str, do: Do) -> None:
     """Take a :func:`when_imported` back, if its module has not come yet."""
     waiting = _watched.get(name)
+    _lasting.discard((name, do))
     if waiting and do in waiting:
         waiting.remove(do)
         if not waiting:
@@ -168,7 +183,11 @@ class _Through:
 
 
 def _arrived(name: str, module: Any) -> None:
-    for do in _watched.pop(name, ()):
+    waiting = _watched.pop(name, [])
+    lasting = [do for do in waiting if (name, do) in _lasting]
+    if lasting:
+        _watched[name] = lasting
+    for do in waiting:
         _call(do, module)
     if not _watched:
         try:

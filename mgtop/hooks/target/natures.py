@@ -5,6 +5,8 @@ What the callbacks raise never reaches the program.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Tuple
@@ -29,12 +31,21 @@ in the compiled code."""
 class Calls:
     """The callbacks of one wrapping, guarded: an error of theirs is told once and ends there."""
 
-    __slots__ = ("_after", "_before", "_each", "_failed", "_finished", "_resumed", "path")
+    __slots__ = (
+        "_after", "_before", "_callbacks", "_each", "_failed", "_finished", "_handed_out",
+        "_resumed", "path",
+    )  # fmt: skip
 
     def __init__(self, path: str, callbacks: Tuple[Any, ...]) -> None:
-        self._before, self._after, self._failed, self._each, self._resumed, finished = callbacks
+        self._callbacks = callbacks
+        self._before, self._after, self._failed, self._each, self._resumed = callbacks[:5]
+        finished, self._handed_out = callbacks[5:]
         self._finished = finished or self._after
         self.path = path
+
+    def begun(self, token: Any) -> Calls:
+        """The same of a call for which ``before`` was called already."""
+        return Calls(self.path, (lambda args, kwargs: token, *self._callbacks[1:]))
 
     @property
     def looks_inside(self) -> bool:
@@ -81,6 +92,13 @@ class Calls:
         if self._finished is not None:
             try:
                 self._finished(token, args, kwargs, result)
+            except Exception as error:
+                self.trouble(error)
+
+    def handed_out(self, token: Any) -> None:
+        if self._handed_out is not None:
+            try:
+                self._handed_out(token)
             except Exception as error:
                 self.trouble(error)
 
@@ -133,6 +151,7 @@ def _plain(function: Any, calls: Calls) -> Any:
             failed(token, args, kwargs, error)
             raise
         if type(result) in lazy:
+            calls.handed_out(token)
             return lazy[type(result)](result, calls, token, args, kwargs)
         after(token, args, kwargs, result)
         return result
@@ -149,11 +168,34 @@ def _coroutine(function: Any, calls: Calls) -> Any:
 
 
 def _generator(function: Any, calls: Calls) -> Any:
+    # No ``yield from``: it would answer to GeneratorExit itself, in place of the function.
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if traces():
             return (yield from function(*args, **kwargs))
         token = calls.before(args, kwargs)
-        return (yield from _iterated(function(*args, **kwargs), calls, token, args, kwargs))
+        inner = function(*args, **kwargs)
+        send, value = inner.send, None
+        try:
+            while True:
+                try:
+                    item = send(value)
+                except StopIteration as stop:
+                    calls.finished(token, args, kwargs, stop.value)
+                    return stop.value
+                send = inner.send
+                calls.each(token, args, kwargs, item)
+                try:
+                    value = yield item
+                except BaseException as error:
+                    send, value = inner.throw, error
+                if type(value) is not GeneratorExit:  # which is the end, not more work
+                    calls.resumed(token, args, kwargs)
+        except GeneratorExit:
+            calls.finished(token, args, kwargs, None)
+            raise
+        except BaseException as error:
+            calls.failed(token, args, kwargs, error)
+            raise
 
     return wrapper
 
@@ -162,7 +204,7 @@ def _async_generator(function: Any, calls: Calls) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         token = calls.before(args, kwargs)
         inner = function(*args, **kwargs)
-        send, value = inner.asend, None
+        send, value = _unwatched_by_the_loop(inner), None
         try:
             while True:
                 try:
@@ -174,20 +216,33 @@ def _async_generator(function: Any, calls: Calls) -> Any:
                 calls.each(token, args, kwargs, item)
                 try:
                     value = yield item
-                except GeneratorExit:
-                    await inner.aclose()
-                    calls.finished(token, args, kwargs, None)
-                    raise
                 except BaseException as error:
                     send, value = inner.athrow, error
-                calls.resumed(token, args, kwargs)
+                if type(value) is not GeneratorExit:  # which is the end, not more work
+                    calls.resumed(token, args, kwargs)
         except GeneratorExit:
+            calls.finished(token, args, kwargs, None)
             raise
         except BaseException as error:
             calls.failed(token, args, kwargs, error)
             raise
 
     return wrapper
+
+
+def _unwatched_by_the_loop(inner: Any) -> Callable[[Any], Any]:
+    """The first step of an asynchronous generator; it is closed by us, and by nobody else.
+
+    Event loops remember those that have begun, and close all at once at their end: this one and
+    the one around it would be in each other's way.
+    """
+    before = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        step = inner.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*before)
+    return lambda _: step
 
 
 async def _awaited(inner: Any, calls: Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
@@ -201,30 +256,7 @@ async def _awaited(inner: Any, calls: Calls, token: Any, args: Arguments, kwargs
 
 
 def _iterated(inner: Any, calls: Calls, token: Any, args: Arguments, kwargs: Named) -> Any:
-    send, value = inner.send, None
-    try:
-        while True:
-            try:
-                item = send(value)
-            except StopIteration as stop:
-                calls.finished(token, args, kwargs, stop.value)
-                return stop.value
-            send = inner.send
-            calls.each(token, args, kwargs, item)
-            try:
-                value = yield item
-            except GeneratorExit:
-                inner.close()
-                calls.finished(token, args, kwargs, None)
-                raise
-            except BaseException as error:
-                send, value = inner.throw, error
-            calls.resumed(token, args, kwargs)
-    except GeneratorExit:
-        raise
-    except BaseException as error:
-        calls.failed(token, args, kwargs, error)
-        raise
+    return _generator(lambda *_, **__: inner, calls.begun(token))(*args, **kwargs)
 
 
 _LAZY: Dict[type, Callable[..., Any]] = {

@@ -65,6 +65,7 @@ def wrap(
     each: Optional[After] = None,
     resumed: Optional[Resumed] = None,
     finished: Optional[After] = None,
+    handed_out: Optional[Callable[[Any], object]] = None,
 ) -> Wrapped:
     """Have ``owner.attribute`` tell of its calls; twice with the same callbacks is once.
 
@@ -82,6 +83,8 @@ def wrap(
         resumed: of generators only: ``resumed(token, args, kwargs)`` when its body goes on after
             a yield.
         finished: of generators only: called instead of ``after``.
+        handed_out: ``handed_out(token)``, when a plain function has handed out a generator or a
+            coroutine, which may never run, or run in another thread.
 
     A plain function that hands out a generator or a coroutine is taken for what it hands out,
     where ``each`` is given. ``args`` holds the instance (or class) first for a method. ``token``
@@ -91,7 +94,7 @@ def wrap(
         AttributeError: there is no such attribute.
         Unwrappable: it is a class or a property, or the owner takes no attributes.
     """
-    callbacks = (before, after, failed, each, resumed, finished)
+    callbacks = (before, after, failed, each, resumed, finished, handed_out)
     raw, inherited = _raw(owner, attribute)
     known = _known(raw)
     while known is not None:

@@ -34,6 +34,21 @@ class DiT(torch.nn.Module):
 
 def twice(x):
     return 2 * x
+
+class Streamer(torch.nn.Module):
+    def forward(self, n):
+        for _ in range(n):
+            yield torch.ones(2)
+"""
+STREAMED = """
+import models, threading
+streamer = models.Streamer()
+streamer(9)                      # never begun
+begun = streamer(9)              # taken up by another thread
+thread = threading.Thread(target=lambda: list(begun))
+thread.start()
+thread.join()
+print(len(list(streamer(3))), len(list(streamer(4))))
 """
 COMPILED = """
 import torch, models
@@ -90,3 +105,15 @@ def test_the_same_graphs_and_the_frames_of_what_is_called(tmp_path: Path) -> Non
     assert len([event for event in hooked.events if isinstance(event, FrameEmit)]) == 20
     assert plain.frames == {}
     assert [event for event in hooked.events if isinstance(event, Span)]
+
+
+def test_a_module_that_hands_out_a_generator_is_counted_item_by_item(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    write_program(folder)
+    (folder / "models.py").write_text(MODELS)
+    (folder / "streamed.py").write_text(STREAMED)
+    frames = Frames(hooks=[Hook(target="models:Streamer.forward", event="frame_emit")])
+    hooked = launch([sys.executable, "streamed.py"], folder, frames)
+    assert hooked.code == 0, hooked.output
+    assert hooked.output.split() == ["3", "4"]
+    assert len([event for event in hooked.events if isinstance(event, FrameEmit)]) == 16

@@ -106,6 +106,25 @@ def test_each_item_of_a_generator_is_an_emit(install, told) -> None:  # type: ig
     assert [frame.count for frame in told.read(FrameEmit)] == [3, 3, 3, 1, 1]
 
 
+def test_a_module_that_is_imported_anew_has_its_hooks_again(install, told) -> None:  # type: ignore[no-untyped-def]
+    model = install({"target": "Decoder.decode", "event": "frame_emit"})
+    model.Decoder().decode(1)
+    kept = model.Decoder
+    importlib.reload(model).Decoder().decode(1)
+    kept().decode(1)
+    del sys.modules["hooked_model"]
+    model = importlib.import_module("hooked_model")
+    model.Decoder().decode(1)
+    assert len(told.read(FrameEmit)) == 4
+
+
+def test_what_a_reload_leaves_as_it_was_still_counts_once(install, told) -> None:  # type: ignore[no-untyped-def]
+    model = install({"target": "Decoder.decode", "event": "frame_emit"})
+    Path(model.__file__).write_text("")  # it has what it had
+    importlib.reload(model).Decoder().decode(1)
+    assert len(told.read(FrameEmit)) == 1
+
+
 def test_one_frame_for_so_many_calls(install, told) -> None:  # type: ignore[no-untyped-def]
     model = install({"target": "Decoder.decode", "event": "frame_emit", "every": 3})
     for _ in range(10):

@@ -198,3 +198,25 @@ def test_an_error_is_told_and_ends_there(folder: Path, told) -> None:  # type: i
     (notice,) = told.read(Notice)
     assert notice.source == "hooks"
     assert notice.text.startswith("hooked_f could not be hooked: ZeroDivisionError")
+
+
+def test_a_module_that_is_executed_again_is_seen_again_where_that_is_wanted(folder: Path) -> None:
+    (folder / "hooked_r.py").write_text("value = 1\n")
+    once: list[int] = []
+    always: list[int] = []
+
+    def seen(module: object) -> None:
+        always.append(id(module))
+
+    when_imported("hooked_r", lambda module: once.append(1))
+    for _ in range(2):  # asked for twice, it is done once
+        when_imported("hooked_r", seen, again=True)
+    first = importlib.import_module("hooked_r")
+    importlib.reload(first)
+    del sys.modules["hooked_r"]
+    second = importlib.import_module("hooked_r")
+    assert once == [1]
+    assert always == [id(first), id(first), id(second)]
+    forget("hooked_r", seen)
+    importlib.reload(second)
+    assert len(always) == 3

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import pickle
+import sys
 import types
 from typing import Any
 
@@ -182,6 +183,60 @@ def test_a_generator_that_is_left_is_closed() -> None:
     items.close()
     assert closed == [True]
     assert log.lines[-1] == ("end", None)
+
+
+def test_a_generator_that_answers_its_end_keeps_its_answer() -> None:
+    thing, log = fresh(), Log()
+
+    def stubborn(self: object, n: int):  # type: ignore[no-untyped-def]
+        for _ in range(n):
+            try:
+                yield 1
+            except GeneratorExit:
+                continue
+        return 42
+
+    thing.stubborn = stubborn  # type: ignore[attr-defined]
+    wrap(thing, "stubborn", **log.callbacks())
+    items = thing().stubborn(1)
+    next(items)
+    with pytest.raises(StopIteration) as stop:
+        items.throw(GeneratorExit())
+    assert stop.value.value == 42
+    assert log.lines[-1] == ("end", 42)
+    items = thing().stubborn(1)
+    next(items)
+    assert items.close() == (42 if sys.version_info >= (3, 13) else None)
+    items = thing().stubborn(2)
+    next(items)
+    with pytest.raises(RuntimeError, match="generator ignored GeneratorExit"):
+        items.close()
+    items.close()
+
+
+def test_an_async_generator_that_is_left_is_closed_once_by_the_loop() -> None:
+    thing, said, closed = fresh(), [], []
+
+    async def each_later(self: object):  # type: ignore[no-untyped-def]
+        try:
+            while True:
+                yield 1
+        finally:
+            await asyncio.sleep(0.001)
+            closed.append(True)
+
+    thing.each_later = each_later  # type: ignore[attr-defined]
+    wrap(thing, "each_later", **Log().callbacks())
+    kept = []
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        kept.append(thing().each_later())
+        await kept[0].__anext__()
+
+    asyncio.run(run())
+    assert closed == [True]
+    assert said == []
 
 
 def test_coroutines_and_async_generators() -> None:

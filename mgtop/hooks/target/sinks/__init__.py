@@ -49,7 +49,7 @@ def watch(late: bool = False) -> None:
     ``late``: the program runs already, so it may have functions of theirs by name.
     """
     for library, file, function in FILES:
-        when_imported(library, _Install(file, function, late))
+        when_imported(library, _Install(file, function, late), again=True)
 
 
 class _Install:
