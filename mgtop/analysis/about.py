@@ -71,6 +71,19 @@ class About:
         """Whether the recording or the target has ended."""
         return self.end is not None or self.exit is not None
 
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the program did not come to its end by itself: it was stopped, or failed."""
+        if self.exit is not None and self.exit.code == 0:
+            return False
+        return self.end is not None and self.end.reason in ("target_exit", "seconds", "stopped")
+
+    @property
+    def cut_ns(self) -> int:
+        """When the recording, or the program before it, ended."""
+        ends = [record.t_ns for record in (self.exit, self.end) if record is not None]
+        return min(ends, default=self.last_ns)
+
     def session(self, params: dict[str, Any]) -> SessionInfo:
         """The session; ``params`` serve where it has none of its own."""
         start = self.start

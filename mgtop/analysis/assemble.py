@@ -24,6 +24,7 @@ from mgtop.analysis.verdict import decide
 
 if TYPE_CHECKING:
     from mgtop.analysis.model import Model
+    from mgtop.analysis.requests import Request
     from mgtop.wire.records import Mark
 
 
@@ -32,7 +33,10 @@ def assemble(model: Model) -> Summary:
     traffic, channels = model.traffic, model.channels
     totals = traffic.totals
     start_ns = model.about.start_ns
-    requests = [q.summary(start_ns, q.is_warmup) for q in traffic.requests]
+    requests = [
+        msgspec.structs.replace(q.summary(start_ns, q.is_warmup), stopped_ms=_stopped_ms(model, q))
+        for q in traffic.requests
+    ]
     counted = counted_tails(model)
     summary = Summary(
         session=model.about.session(traffic.params()),
@@ -62,6 +66,17 @@ def assemble(model: Model) -> Summary:
         action_to_frame_ms=model.actions.summary(),
     )
     return msgspec.structs.replace(summary, verdict=decide(summary, model.settings))
+
+
+def _stopped_ms(model: Model, request: Request) -> float | None:
+    """How long no frame of an open request had come when the program was made to end."""
+    about, last, usual = model.about, request.last, request.detector.baseline.median()
+    if not about.was_cut_short or request.ended_ns is not None or last is None or usual is None:
+        return None
+    still_ns = about.cut_ns - last.t_ns
+    thresholds = model.settings.thresholds
+    stall_ns = max(thresholds.stall_intervals * usual * last.count, thresholds.stall_ms * 1e6)
+    return still_ns / 1e6 if still_ns > stall_ns else None
 
 
 def counted_tails(model: Model) -> Counted:

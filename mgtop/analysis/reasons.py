@@ -22,7 +22,19 @@ def rhythm(summary: Summary) -> list[str]:
     if summary.tails.level_shifts:
         shifts = plural(summary.tails.level_shifts, "time")
         reasons.append(f"The pace itself changed {shifts} (a level shift, no stall).")
+    stopped = stopped_ms(summary)
+    if stopped is not None:
+        reasons.append(
+            f"No frame came in the last {ms(stopped)}, and no end of the request: it stood still, "
+            "waited for somebody, or was done without saying so."
+        )
     return reasons
+
+
+def stopped_ms(summary: Summary) -> float | None:
+    """How long no more frames had come at the end, where they had stopped."""
+    stopped = [request.stopped_ms for request in summary.requests if request.stopped_ms is not None]
+    return max(stopped, default=None)
 
 
 def tails(summary: Summary) -> list[str]:

@@ -159,6 +159,9 @@ class RequestSummary(Struct, frozen=True, kw_only=True):
     params: dict[str, Any] = {}
     proc: int = 0
     unknown_intervals: int = 0
+    stopped_ms: float | None = None
+    """From its last frame to the end of the recording, where that is a stall and neither the
+    request nor the program had come to its end by itself; else None."""
     produced: int | None = None
     """Frames that it made; ``delivered``, ``dropped``, ``duplicated``: what became of them after
     that, None where the program does not say."""

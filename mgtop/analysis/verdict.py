@@ -43,6 +43,10 @@ MORE_SPANS = (
     "Put spans around decode, resize, upload, the model's steps, encode and write, so that "
     "the lost time can be named."
 )
+WHY_STOPPED = (
+    "See what the program did after its last frame (its output; py-spy dump while it stands "
+    "still). Where it was done, let it say so: the request's end, or a hook with stream_end."
+)
 
 
 SMALL_BUFFER = 1.5
@@ -401,9 +405,11 @@ class _Judge:
         pace = ""
         if self.summary.playout.keeps_up and self.summary.playout.target_fps is not None:
             pace = f", fast enough for {self.summary.playout.target_fps:g} fps"
+        stopped = reasons.stopped_ms(self.summary)
+        until = "" if stopped is None else f" Then none came for {ms(stopped)}, until the end."
         return Verdict(
             code="steady",
-            text=f"The rhythm is steady{pace}{few}: no late frame.",
+            text=f"The rhythm is steady{pace}{few}: no late frame.{until}",
             because=[
                 *reasons.rhythm(self.summary),
                 *reasons.first_frame(self.summary),
@@ -412,8 +418,9 @@ class _Judge:
             ],
             next=[
                 *self._buffer(),
+                *([WHY_STOPPED] if stopped is not None else []),
                 "Nothing else to change; a longer run shows whether memory stays flat."
-                if self._only_a_buffer()
+                if self._only_a_buffer() or stopped is not None
                 else "Nothing to change; a longer run shows whether memory stays flat.",
             ],
         )

@@ -111,7 +111,9 @@ def delivery(page: Page, summary: Summary) -> None:
 def _request(one: RequestSummary) -> tuple[str, ...]:
     notes = ["warm-up"] if one.warmup else []
     if not one.ended:
-        notes.append("not ended")
+        stopped = one.stopped_ms
+        last = "" if stopped is None else f", no frame in its last {with_unit(stopped, 'ms')}"
+        notes.append("not ended" + last)
     if one.landed in ("batch", "undecided"):
         notes.append(one.landed)
     if one.note:

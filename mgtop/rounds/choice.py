@@ -76,6 +76,8 @@ def _why_not(row: TableRow, budget_ms: float | None) -> str | None:
         return "ran out of memory"
     if row.p50_frame_ms[1] is None or row.p95_frame_ms[1] is None:
         return "gave no figures"
+    if row.stopped_ms is not None:
+        return f"stopped making frames: none came in the last {row.stopped_ms / 1000:.1f} s"
     if (row.late_share or 0.0) >= JITTER_SHARE:
         return f"jitters ({share(JITTER_SHARE)} of the frames or more are late)"
     if row.gates:

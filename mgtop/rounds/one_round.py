@@ -225,6 +225,8 @@ def _notes(row: Row, reading: Reading, outcome: Outcome, folder: Path) -> list[s
         notes.append(
             f"only {row.counted} intervals counted, {FEWEST_COUNTED} are wanted: let it run longer"
         )
+    if row.stopped_ms is not None:
+        notes.append(f"no frame came in its last {row.stopped_ms / 1000:.1f} s")
     lost = reading.summary.losses.events_dropped
     if lost:
         notes.append(f"{lost} events were lost")

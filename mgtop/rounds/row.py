@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mgtop.analysis.reasons import stopped_ms
 from mgtop.analysis.summary import Placement, Summary
 
 FEWEST_COUNTED = 10
@@ -32,6 +33,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         status: ``done``; ``failed`` (no figures), ``skipped``.
         counted: intervals that the figures rest on.
         block: frames of an emit.
+        stopped_ms: how long no more frames had come when it was made to end; None: they came.
         late_share: late frames among them; ``lost_share``: the time that they lost, of all time.
         stall_ms_per_s: time for which the viewer's picture stood still.
         target_fps: rate at which the frames are to be played.
@@ -62,6 +64,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     status: str = "done"
     counted: int = 0
     block: int | None = None
+    stopped_ms: float | None = None
     late_share: float | None = None
     lost_share: float | None = None
     stall_ms_per_s: float | None = None
@@ -145,6 +148,7 @@ def row_of(
         status="done" if counted or oom is not None else "failed",
         counted=counted,
         block=block,
+        stopped_ms=stopped_ms(summary),
         late_share=summary.tails.count / counted if counted else None,
         lost_share=summary.tails.share_of_time if counted else None,
         stall_ms_per_s=summary.playout.stall_ms_per_s,

@@ -28,6 +28,7 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
         converged: whether their P50 agree; None: too few to say.
         oom: where memory ran out, in words: ``load``, ``first frame``, ``frame 12``.
         late_share: late frames among all counted ones.
+        stopped_ms: the longest that frames had stopped when a round was made to end.
         status: ``done``; ``oom``, ``failed`` or ``skipped`` where there are no figures.
         note: what is to be known of its rounds.
     """
@@ -44,6 +45,7 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
     oom: str | None = None
     peak_stage: str | None = None
     late_share: float | None = None
+    stopped_ms: float | None = None
     target_fps: float | None = None
     status: str = "done"
     gates: list[str] = []
@@ -90,6 +92,7 @@ def _table_row(rows: Sequence[Row]) -> TableRow:
         oom=ooms[0].oom_place if ooms else None,
         peak_stage=max(stages, key=stages.count) if stages else None,
         late_share=late / counted if counted else None,
+        stopped_ms=max(filter(None, (row.stopped_ms for row in good)), default=None),
         target_fps=next((row.target_fps for row in good if row.target_fps is not None), None),
         status=status,
         gates=list(dict.fromkeys(text for row in rows for text in row.gates)),

@@ -244,3 +244,34 @@ def test_no_record_of_any_kind_breaks_a_running_session(kind: type):
         msgspec.json.encode(model.summary())
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("still_ms", "is_ended", "code", "signal", "reason", "stopped_ms"),
+    [
+        (3_000, False, None, 15, "seconds", 3_000.0),
+        (3_000, False, None, None, "stopped", 3_000.0),  # the program goes on, unrecorded
+        (3_000, False, None, 9, "target_exit", 3_000.0),
+        (3_000, False, 0, None, "target_exit", None),  # it was done, and did not say so
+        (3_000, True, None, 15, "seconds", None),
+        (450, False, None, 15, "seconds", None),
+        (3_000, False, None, None, "imported", None),
+    ],
+)
+def test_frames_that_had_stopped_when_the_recording_was_made_to_end(
+    still_ms: float, is_ended: bool, code: int | None, signal: int | None, reason: str,
+    stopped_ms: float | None,
+) -> None:  # fmt: skip
+    program = Program().receive().prepared(10).emits([30] * 12)
+    if is_ended:
+        program.end()
+    program.pass_ms(still_ms)
+    if code is not None or signal is not None:
+        program.records.append(r.TargetExit(program.now, code, signal))
+    program.records.append(r.SessionEnd(program.now + 40 * MS, reason))
+    summary = program.summary()
+    wanted = stopped_ms
+    if stopped_ms is not None and signal is None:
+        wanted = stopped_ms + 40  # to the end of the recording
+    assert summary.requests[0].stopped_ms == wanted
+    assert summary.tails.count == 0

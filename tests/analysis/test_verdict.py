@@ -464,3 +464,12 @@ def test_a_kill_in_its_group_explains_no_other_end() -> None:
     target = TargetInfo(exit_code=1, oom_kills=1)
     assert judge(Summary(target=target)).code == "undecided"
     assert ending(target) == f"exit code 1; {KERNEL} counted one more kill in its control group"
+
+
+def test_frames_that_had_stopped_at_the_end_are_no_reason_to_be_content() -> None:
+    found = judge(session(requests=[request(ended=False, stopped_ms=2_801.0)]))
+    assert found.code == "steady"
+    assert "no late frame. Then none came for 2,801 ms, until the end." in found.text
+    assert any("No frame came in the last 2,801 ms" in line for line in found.because)
+    assert "after its last frame" in found.next[0]
+    assert not any(line.startswith("Nothing to change") for line in found.next)

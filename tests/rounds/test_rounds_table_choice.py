@@ -111,6 +111,14 @@ def test_the_choice_drops_what_jitters_or_ran_out_of_memory_or_misses_a_gate() -
     assert "no target_fps" in text
 
 
+def test_the_choice_drops_what_stopped_making_frames() -> None:
+    rows = [row({"steps": 4}, 20.0), row({"steps": 8}, 30.0, stopped_ms=2_801.0)]
+    table = table_of([*rows, row({"steps": 8}, 30.0, repeat=2)])
+    choice = choose(table, None)
+    assert choice.params == {"steps": 4}
+    assert choice.because[0] == ("steps=8: stopped making frames: none came in the last 2.8 s")
+
+
 def test_rounds_with_different_target_rates_have_no_common_budget() -> None:
     rows = [row({"steps": 4}, target_fps=20.0), row({"steps": 8}, target_fps=10.0)]
     choice = result_of(state_of(rows), [STEPS]).choice
