@@ -22,6 +22,8 @@ MOST_SHARE = 0.25
 """Of a core, while the program runs."""
 ENOUGH = 0.9
 """Of the log, read by the end of the recording: else it could not keep up."""
+PATIENCE_S = 120.0
+"""What is left to read must have become less after so long, or it will never keep up."""
 
 
 def read_along(folder: Path, period_s: float = PERIOD_S) -> bool:
@@ -31,10 +33,17 @@ def read_along(folder: Path, period_s: float = PERIOD_S) -> bool:
     while True:
         origin = digests.origin_of(folder)
         spent = time.process_time()
+        left: float | None = None
+        looked = time.monotonic()
         for _ in follower.rest():
             now = time.process_time()
             if follower.live:
                 kept_up = follower.share_read
+                if left is None or time.monotonic() - looked > PATIENCE_S:
+                    before, left = left, (1 - kept_up) * digests.size_of(digests.origin_of(folder))
+                    looked = time.monotonic()
+                    if before is not None and left > before:
+                        return False
                 time.sleep((now - spent) * (1 / MOST_SHARE - 1))
             elif kept_up < ENOUGH:
                 return False

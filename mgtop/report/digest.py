@@ -55,6 +55,11 @@ def origin_of(folder: Path) -> Origin:
     return Origin(VERSION, _code(), _described(files_read(folder)))
 
 
+def size_of(origin: Origin) -> int:
+    """Bytes that were read."""
+    return sum(size for _, size, _ in origin.session)
+
+
 def find(folder: Path) -> Digest | None:
     """The digest of a session, where there is one that still holds."""
     try:
@@ -67,7 +72,7 @@ def find(folder: Path) -> Digest | None:
 
 def keep(folder: Path, digest: Digest) -> bool:
     """Put a digest beside the log, where that can be done and is worth it."""
-    if sum(size for _, size, _ in digest.origin.session) < WORTH_BYTES:
+    if size_of(digest.origin) < WORTH_BYTES:
         return False
     try:
         fd, new = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)

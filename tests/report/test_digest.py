@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from mgtop.cli.main import group
+from mgtop.report import __main__ as along
 from mgtop.report import digest as digests
 from mgtop.report.__main__ import read_along
 from mgtop.report.follow import Follower
@@ -161,3 +162,15 @@ def test_it_is_not_sent(session: Path, tmp_path: Path):
     packed = prepare(session, tmp_path / "packed")
     assert digests.NAME not in {path.name for path in packed.folder.rglob("*")}
     assert digests.NAME not in packed.left_out
+
+
+def test_what_falls_behind_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of a log that grows faster than it is read."""
+    session = write(tmp_path / "s", [[record] for record in records()])
+    monkeypatch.setattr(along, "PATIENCE_S", 0.0)
+    monkeypatch.setattr("mgtop.report.follow.READ_BYTES", 64)
+    lengths = iter(range(1_000_000, 100_000_000, 1_000_000))
+    monkeypatch.setattr(digests, "size_of", lambda origin: next(lengths))
+    with SessionLock(session):
+        assert not read_along(session)
+    assert not (session / digests.NAME).exists()
