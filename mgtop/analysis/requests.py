@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from mgtop.analysis.emit_times import EmitTimes
 from mgtop.analysis.gaps import Gaps
 from mgtop.analysis.landing import Kind
 from mgtop.analysis.playout import Playout, usable_fps
@@ -62,7 +61,7 @@ class Request:
     """
 
     __slots__ = (
-        "_changed", "_cpu_ns", "_cpu_time_ns", "_delivery", "_frames_missing", "_gaps", "_indices",
+        "_changed", "_cpu_ns", "_cpu_time_ns", "_delivery", "_frames_missing", "_gaps",
         "_intervals_missing", "_paused_ns", "_settings", "_summary",
         "_times", "_unknown", "begin_ns", "detector", "dropped", "emits",
         "ended_ns", "first_emit_ns", "followed", "follows", "fps", "frames", "frames_said", "id",
@@ -104,7 +103,7 @@ class Request:
         self.player: Playout | None = None
         self._gaps = Gaps()
         self._intervals_missing = self._frames_missing = self._unknown = 0
-        self._times, self._indices = array("q"), array("q")
+        self._times = EmitTimes()
         self.spans = SpanMedians()
         self._paused_ns = self._cpu_ns = self._cpu_time_ns = 0
         self._changed = True
@@ -176,7 +175,7 @@ class Request:
             self._find(frame)
         self.emits += 1
         self.frames += frame.count
-        self._remember(frame)
+        self._times.add(frame.t_ns, frame.index, frame.count)
         if frame.emit == 0 and self.first_emit_ns is None:
             self.first_emit_ns = frame.t_ns
         warmup = frame.emit < self._settings.warmup.emits
@@ -267,16 +266,6 @@ class Request:
         self._intervals_missing = max(0, self._intervals_missing - (frame.emit > 0))
         self._frames_missing = max(0, self._frames_missing - frame.count)
 
-    def _remember(self, frame: FrameEmit) -> None:
-        times = self._times
-        if not times or frame.t_ns >= times[-1]:
-            times.append(frame.t_ns)
-            self._indices.append(frame.index)
-        else:
-            at = bisect_right(times, frame.t_ns)
-            times.insert(at, frame.t_ns)
-            self._indices.insert(at, frame.index)
-
     def _play(self, frame: FrameEmit) -> bool | None:
         player = self.player
         if player is None:
@@ -289,7 +278,7 @@ class Request:
 
     def _waited_ns(self, waits: Sequence[Wait], alone: bool, begin: int, frame: FrameEmit) -> int:
         """How much of the time since ``begin`` the program waited for a person."""
-        mine = waits_of(waits, frame, begin, alone, self._times)
+        mine = waits_of(waits, frame, begin, alone, self._times.recent)
         return waited_ns(mine, begin, frame.t_ns) if mine else 0
 
     def _count_cpu(self, frame: FrameEmit, previous: FrameEmit | None, duration: int) -> None:
@@ -326,7 +315,7 @@ class Request:
     @property
     def newest_ns(self) -> int | None:
         """Time of its newest emit."""
-        return self._times[-1] if self._times else None
+        return self._times.newest_ns
 
     def is_silent(self, now_ns: int) -> bool:
         """Whether nothing came for so long that nothing more is to be expected."""
@@ -355,8 +344,7 @@ class Request:
 
     def index_at(self, t_ns: int) -> int | None:
         """Index of the last emit's first frame at a time; None before the first one."""
-        at = bisect_right(self._times, t_ns)
-        return self._indices[at - 1] if at else None
+        return self._times.index_at(t_ns)
 
     def slack_ns(self, now_ns: int) -> float | None:
         """Video that lies ahead of its viewer; None where nothing plays."""

@@ -15,6 +15,10 @@ ENOUGH = 8
 FEW = 4
 """With fewer emits of the stream itself, the process's other streams serve too."""
 MOST_STREAMS = 48
+WHOLE_ENDED = 2
+"""Of the streams of a process that have ended, so many are kept with all their emits."""
+ENDED_NS = 30_000_000_000
+"""Nothing of a stream is judged any more so long after its last emit."""
 
 Quantities = dict[str, int]
 """Nanoseconds (or counts) of one emit, by name; what is not known is missing."""
@@ -75,20 +79,36 @@ class Streams:
     def add(self, frame: FrameEmit) -> tuple[Stream, Emit]:
         """Add an emit to its stream. Routes do not mix: each is a stream of its own."""
         key = (frame.proc, frame.request, frame.route)
-        stream = self._streams.pop(key, None) or Stream(frame.proc, frame.request)
+        stream = self._streams.pop(key, None)
+        if stream is None:
+            stream = Stream(frame.proc, frame.request)
+            self._forget_ended(frame)
         self._streams[key] = stream  # now the youngest
         self._latest[frame.proc, frame.request] = stream
         if len(self._streams) > MOST_STREAMS:
-            oldest = self._streams.pop(next(iter(self._streams)))
-            if self._latest.get((oldest.proc, oldest.request)) is oldest:
-                del self._latest[oldest.proc, oldest.request]
+            self._drop(next(iter(self._streams)))
         return stream, stream.add(frame)
 
     def forget(self, proc: int, request: int, route: int) -> None:
         """A stream's emits are told anew."""
-        stream = self._streams.pop((proc, request, route), None)
-        if stream is not None and self._latest.get((proc, request)) is stream:
-            del self._latest[proc, request]
+        if (proc, request, route) in self._streams:
+            self._drop((proc, request, route))
+
+    def _forget_ended(self, frame: FrameEmit) -> None:
+        """A process begins a stream: of those that have ended, the newest tell what is usual."""
+        known = 0
+        ended = [(k, s) for k, s in self._streams.items() if k[0] == frame.proc and s.ended]
+        for number, (key, stream) in enumerate(reversed(ended)):
+            over = stream.emits[-1].frame.t_ns < frame.t_ns - ENDED_NS
+            if over and number >= WHOLE_ENDED and known > FEW:
+                self._drop(key)
+            else:
+                known += len(stream.emits)
+
+    def _drop(self, key: tuple[int, int, int]) -> None:
+        stream = self._streams.pop(key)
+        if self._latest.get((stream.proc, stream.request)) is stream:
+            del self._latest[stream.proc, stream.request]
 
     def of(self, proc: int) -> list[Stream]:
         """The streams of a process, the one that emitted last first."""

@@ -72,6 +72,31 @@ def test_samples_are_the_same_however_often_they_are_asked(lots: list[list[int]]
         assert samples.not_above(limit) == sum(value <= limit for value in everything)
 
 
+@given(st.lists(st.integers(0, 2**34), max_size=300), st.integers(1, 200))
+@settings(deadline=None)
+def test_whole_numbers_come_back_however_large_they_are(values: list[int], lot: int):
+    samples = Samples(range(0, 4_000_000_000, 1_000_000), kind="q")
+    for n, value in enumerate(values):
+        samples.add(value)
+        if n % lot == 0:
+            samples.settle()
+    ordered = sorted([*range(0, 4_000_000_000, 1_000_000), *values])
+    assert list(samples) == ordered
+    assert samples.total() == sum(ordered)
+    assert [samples.at(n) for n in (0, 2_000, len(ordered) - 1)] == [
+        ordered[0], ordered[2_000], ordered[-1],
+    ]  # fmt: skip
+
+
+def test_nanoseconds_below_four_seconds_take_four_bytes():
+    samples = Samples((62_500_000 + n for n in range(10_000)), kind="q")
+    samples.settle()
+    assert {chunk.itemsize for chunk in samples._chunks} == {4}
+    samples.add(5_000_000_000)
+    assert samples.at(10_000) == 5_000_000_000
+    assert [chunk.itemsize for chunk in samples._chunks][-2:] == [4, 8]
+
+
 def test_many_samples_one_by_one():
     rng = np.random.default_rng(3)
     values = rng.integers(0, 1000, 6 * CHUNK)
