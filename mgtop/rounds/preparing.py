@@ -197,8 +197,7 @@ def _fingerprint(order: Order, config: RunConfig, gates: Sequence[str]) -> str:
         "seconds": order.seconds,
         "gates": list(gates),
         "on": order.on,
-        "out": order.out,
-    }
+    }  # not where they lie: a folder may be moved, and the rounds in it go on
     return hashlib.sha256(msgspec.json.encode(decides, order="sorted")).hexdigest()[:32]
 
 

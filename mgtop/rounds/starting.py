@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
+
 from mgtop.rounds.one_round import free_folder
 from mgtop.rounds.preparing import Prepared
 from mgtop.rounds.state import (
@@ -58,7 +60,7 @@ def open_folder(prepared: Prepared) -> Opened:
         if state is not None:
             if state.order.fingerprint != order.fingerprint:
                 raise FolderTaken(_other(folder, state))
-            return Opened(folder, state, True)
+            return Opened(folder, _at_home(folder, state), True)
         if (folder / STATE_FILE).exists():
             raise FolderTaken(f"{folder / STATE_FILE} cannot be read; choose another folder")
         if os.path.lexists(folder / LOG_NAME):
@@ -71,6 +73,22 @@ def open_folder(prepared: Prepared) -> Opened:
     names = "+".join(variable.name for variable in prepared.variables)
     folder = free_folder(sweeps_root(), f"{prepared.name}-{order.kind}-{names}", {})
     return _new(folder, prepared)
+
+
+def _at_home(folder: Path, state: State) -> State:
+    """The state of a folder that may have been moved: its sessions lie where it does."""
+    before = state.order.out
+    if before is None or Path(before) == folder:
+        return state
+    state.order = msgspec.structs.replace(state.order, out=str(folder))
+    for found in state.rounds:
+        session = Path(found.session) if found.session is not None else None
+        if session is None or session.parent != Path(before):
+            continue
+        found.session = str(folder / session.name)
+        if found.row is not None:
+            found.row = msgspec.structs.replace(found.row, session=found.session)
+    return state
 
 
 def _new(folder: Path, prepared: Prepared) -> Opened:

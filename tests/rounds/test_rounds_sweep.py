@@ -233,6 +233,13 @@ def test_a_folder_of_ones_own_keeps_everything_and_is_not_mixed_up(workplace: Wo
         open_folder(workplace.prepared(vary=["steps=8"], out=out))
     with pytest.raises(FolderTaken, match="holds a session"):
         open_folder(workplace.prepared(vary=["steps=8"], out=session))
+    moved = Path(out).rename(workplace.folder / "out-moved")
+    found = open_folder(workplace.prepared(vary=["steps=4"], out=str(moved)))
+    assert found.finished
+    kept = found.state.rounds[0]
+    assert kept.row is not None
+    assert kept.session == kept.row.session == str(moved / Path(session).name)
+    assert Path(kept.session).is_dir()
 
 
 def test_one_process_runs_a_sweep_at_a_time(workplace: Workplace) -> None:
