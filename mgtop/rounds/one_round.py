@@ -111,8 +111,8 @@ def run_round(
     if previous is not None:
         _end_what_is_left(previous)
     recording, began_s = _start(job)
-    begun(recording.folder)
     try:
+        begun(recording.folder)
         _follow(job, recording.folder, recording, is_stopped, look, is_watched)
     except BaseException:
         _end(recording)

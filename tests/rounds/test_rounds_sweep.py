@@ -22,7 +22,8 @@ from mgtop.rounds.one_round import run_round
 from mgtop.rounds.results import result_of
 from mgtop.rounds.starting import FolderTaken, open_folder
 from mgtop.rounds.state import find_sweep_of, find_unfinished, hold, read_state
-from mgtop.session.lock import SessionBusy
+from mgtop.session.lock import SessionBusy, is_live
+from mgtop.session.writer import SessionWriteError
 
 pytestmark = pytest.mark.e2e
 
@@ -240,6 +241,22 @@ def test_a_folder_of_ones_own_keeps_everything_and_is_not_mixed_up(workplace: Wo
     assert kept.row is not None
     assert kept.session == kept.row.session == str(moved / Path(session).name)
     assert Path(kept.session).is_dir()
+
+
+def test_a_round_whose_begin_cannot_be_noted_does_not_go_on_unseen(workplace: Workplace) -> None:
+    workplace.config(params={"frames": 100_000})
+    seen: list[Path] = []
+
+    def begun(folder: Path) -> None:
+        seen.append(folder)
+        raise SessionWriteError("no space left")
+
+    with pytest.raises(SessionWriteError):
+        run_round(workplace.prepared(vary=["steps=4"]).job({"steps": 4}, 1, 1), begun=begun)
+    assert not is_live(seen[0])
+    status = read_status(seen[0])
+    assert status is not None
+    assert (status.state, status.reason) == ("ended", "stopped")
 
 
 def test_one_process_runs_a_sweep_at_a_time(workplace: Workplace) -> None:
