@@ -169,11 +169,12 @@ def _check_settings(config: RunConfig, settings: Sequence[Setting], where: str) 
                 else {name}
             )
             if not parts & used:
+                words = " or ".join(f"{{{part}}}" for part in sorted(parts, reverse=True))
                 raise ConfigError(
-                    f"{{{name}}} stands neither in command nor in edit, "
+                    f"{words} stands neither in command nor in edit, "
                     "so all rounds would be the same",
                     where,
-                    key=f"params.{name}",
+                    key=f"params.{'width' if len(parts) > 1 else name}",
                 )
 
 

@@ -127,7 +127,8 @@ def _take(out: Path) -> Path:
 def find(text: str, root: Path | None = None) -> Path:
     """The session that a folder's path, or a unique part of a name, means.
 
-    Of several names with that part, the only live one is meant.
+    Of several names with that part, those are meant that end in it (``steps=1`` is not
+    ``steps=16``), and of these the only live one.
 
     Raises:
         SessionNotFound, SessionAmbiguous: with the candidates.
@@ -139,7 +140,8 @@ def find(text: str, root: Path | None = None) -> Path:
         return _readable(path).resolve()
     entries = list_sessions(root)
     exact = [entry for entry in entries if entry.name == text]
-    matches = exact or [entry for entry in entries if text in entry.name]
+    ending = [entry for entry in entries if entry.name.endswith(f"-{text}")]
+    matches = exact or ending or [entry for entry in entries if text in entry.name]
     live = [entry for entry in matches if entry.live]
     if len(live) == 1:
         matches = live

@@ -171,6 +171,16 @@ def test_a_whole_name_wins_over_names_that_it_is_part_of(root: Path) -> None:
     assert find("20261130-210000-n") == first
 
 
+def test_a_value_is_no_part_of_a_longer_one(root: Path) -> None:
+    one = make(root, "20261130-210000-tiny-steps=1", 1)
+    make(root, "20261130-210500-tiny-steps=16", 2)
+    with SessionLock(root / "20261130-210500-tiny-steps=16"):
+        assert find("steps=1") == find("tiny-steps=1") == one
+    make(root, "20261130-220000-other-steps=1", 3)
+    with pytest.raises(SessionAmbiguous, match=r"other-steps=1, .*tiny-steps=1; give more"):
+        find("steps=1")
+
+
 def test_several_that_match_are_named(root: Path) -> None:
     for n in range(7):
         make(root, f"run-{n}", n + 1)
