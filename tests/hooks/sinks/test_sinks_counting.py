@@ -163,6 +163,9 @@ write()
     told = run_text(tmp_path, PREAMBLE + source)
     assert told.frames == 4
     assert len({frame.proc for frame in told._frames()}) == 2
+    assert {(sink.proc, sink.request) for sink in told.sinks} == {
+        (frame.proc, frame.request) for frame in told._frames()
+    }  # the child's has its name, too
 
 
 def test_what_a_call_costs(tmp_path: Path):

@@ -22,6 +22,25 @@ MOST_OUTPUTS = 256
 """Of objects that cannot say when they go, no more than so many are remembered."""
 
 
+_forks = 0
+"""Forks that led to this process since the first frame: its requests are its own."""
+_counts_forks = False
+
+
+def _see_to_forks() -> None:
+    global _counts_forks
+    if not _counts_forks:
+        _counts_forks = True
+        from mgtop.probe import outlet
+
+        outlet.on_fork.append(_forked)
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
 class Output:
     """Something of the program that takes frames.
 
@@ -31,7 +50,7 @@ class Output:
         whole: it takes complete clips: when their frames were made, it cannot know.
     """
 
-    __slots__ = ("_request", "name", "params", "whole")
+    __slots__ = ("_forks", "_request", "name", "params", "whole")
 
     def __init__(
         self, name: str, params: Optional[Mapping[str, object]] = None, whole: bool = False
@@ -40,13 +59,21 @@ class Output:
         self.params: Dict[str, object] = dict(params or {})
         self.whole = whole
         self._request: Any = None
+        self._forks = _forks
+
+    @property
+    def opened(self) -> Any:
+        """Its request in this process; None before the first frame."""
+        return self._request if self._forks == _forks else None
 
     def request(self) -> Any:
         """Its request; opened, and told of, at the first frame."""
-        if self._request is None:
+        if self.opened is None:
+            self._forks = _forks
             from mgtop.probe import outlet, pack
             from mgtop.probe.requests import request_apart
 
+            _see_to_forks()
             self._request = request = request_apart(None, None, SINKS)
             out = outlet.current or outlet.start()
             if out is not None:
@@ -64,7 +91,7 @@ class Output:
 
     def end(self) -> None:
         """It takes no more. Another use of the same object is another request."""
-        request, self._request = self._request, None
+        request, self._request = self.opened, None
         if request is not None:
             request.end()
 
@@ -155,7 +182,7 @@ def _make_span_class() -> Any:
         def _owner(self) -> Any:
             owner = current_request() or emitting.request_of(emitting.HOOKS)
             if owner is None and self._output is not None:
-                owner = self._output._request  # noqa: SLF001
+                owner = self._output.opened
             return owner
 
     _span_class = SinkSpan
