@@ -14,6 +14,7 @@ from mgtop.wire.records import (
     AnyEvent,
     FrameEmit,
     Hello,
+    Notice,
     PreprocessDone,
     Pulse,
     RequestReceived,
@@ -28,6 +29,7 @@ _OF_PROGRAMS = ("probe", "hooks", "sinks")
 """What can be asked for alone, of the ways by which a program tells of its frames."""
 
 _REMEMBERED_REQUESTS = 4_096
+_MOST_NOTICES = 256
 
 
 class Intake:
@@ -63,6 +65,8 @@ class Intake:
         """Whether a frame has come."""
         self.routes: set[int] = set()
         """By which routes frames have come."""
+        self.notices: dict[str, None] = {}
+        """What hooks and sinks had to say."""
 
     def feed(self, data: bytes, now_ns: int) -> list[AnyEvent]:
         """Decode and check what was read at ``now_ns``; return the events, in order."""
@@ -80,9 +84,10 @@ class Intake:
                 if translated is None:
                     continue
                 event = translated
-            if not PLAUSIBLE[type(event)](event) or not losses.accept(
-                event.proc, event.seq, now_ns
-            ):
+            if not PLAUSIBLE[type(event)](event):
+                self._count_unusable(event.seq, event.proc, now_ns)
+                continue
+            if not losses.accept(event.proc, event.seq, now_ns):
                 losses.malformed(0)
                 continue
             if not earliest <= event.t_ns <= latest:
@@ -100,6 +105,8 @@ class Intake:
                 losses.pulse(event.proc, event.dropped)  # type: ignore[union-attr]
             elif kind is Hello:
                 self._meet(event)  # type: ignore[arg-type]
+            elif kind is Notice and len(self.notices) < _MOST_NOTICES:
+                self.notices[event.text] = None  # type: ignore[union-attr]
             if kind not in left_out:
                 events.append(printable(event))
         garbage = self._splitter.malformed
@@ -130,12 +137,15 @@ class Intake:
         except (msgspec.MsgspecError, RecursionError, ValueError):
             self._losses.malformed(0)
             return
-        for number in (seq, proc):
-            if type(number) is not int or not 0 <= number < 1 << 63:
-                self._losses.malformed(0)
-                return
-        known = self._losses.accept(proc, seq, now_ns)
-        self._losses.malformed(proc if known else 0)
+        self._count_unusable(seq, proc, now_ns)
+
+    def _count_unusable(self, seq: object, proc: object, now_ns: int) -> None:
+        """Count an event that came, so it is not lost, but tells nothing that can be true."""
+        known = False
+        if isinstance(seq, int) and isinstance(proc, int):
+            fits = 0 <= seq < 1 << 63 and 0 <= proc < 1 << 63
+            known = fits and self._losses.accept(proc, seq, now_ns)
+        self._losses.malformed(proc if known and isinstance(proc, int) else 0)
 
     def _meet(self, hello: Hello) -> None:
         if hello.torch is not None or self.emitting is None or self.emitting.torch is None:

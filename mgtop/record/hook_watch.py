@@ -32,8 +32,8 @@ _TOO_OLD = re.compile(r"^python(2(?:\.\d+)?|3\.[0-7])$")
 _MOST = 4
 _NO_HOOK = (
     "No hook under frames.hooks has told of a frame ({}): its module was not imported under that "
-    "name, the function was not called, or it runs inside compiled code (then name what is around "
-    "it)."
+    "name, the function was not called, its count or condition left out all calls, or it runs "
+    "inside compiled code (then name what is around it)."
 )
 _NO_PYTHON = (
     "No Python was seen among the program's processes: hooks are for Python. What runs in a "
@@ -132,8 +132,8 @@ class HookWatch(Sampler):
             return texts
         named = [hook.target for hook in frames.hooks if hook.event == "frame_emit"]
         if named and frames.from_ != "sinks" and _HOOKS not in self._intake.routes:
-            listed = ", ".join(named[:_MOST])
-            return [_NO_HOOK.format(listed)]
+            unsaid = [target for target in named if not self._is_explained(target)]
+            return [_NO_HOOK.format(", ".join(unsaid[:_MOST]))] if unsaid else []
         if lasted_ns < LASTED_NS or self._intake.emitting is not None:
             return texts
         if self._hooked:
@@ -141,6 +141,12 @@ class HookWatch(Sampler):
         elif not self._reasons:
             texts = [_NO_PYTHON]
         return texts
+
+    def _is_explained(self, target: str) -> bool:
+        """Whether the program's side has said already what is wrong with a hook."""
+        module, _, path = target.partition(":")
+        says = (f" {target}: ", f"The hook of {path} failed", f"The hook of {module}.{path} failed")
+        return any(sign in text for text in self._intake.notices for sign in says)
 
 
 def why_not(name: str, words: list[str], environment: dict[str, str], folder: str) -> str:

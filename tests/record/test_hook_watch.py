@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from emitting import wire
 
 from mgtop.config.structs import Frames, Hook
 from mgtop.record.events import Intake
@@ -153,9 +154,20 @@ def test_configured_hooks_that_never_told(watch) -> None:  # type: ignore[no-unt
     assert fine.at_the_end() == []
 
 
-def test_frames_by_another_way_than_asked_for_are_left_out() -> None:
-    from emitting import wire
+def test_a_hook_whose_trouble_is_told_already_is_not_guessed_about(watch) -> None:  # type: ignore[no-untyped-def]
+    hooks = [Hook(target=t, event="frame_emit") for t in ("a:b", "a:C.d", "a:f")]
+    seen = watch(frames=Frames(hooks=hooks))
+    for text in ("frames.hooks: a:b: module a has no b", "The hook of C.d failed: TypeError: no"):
+        seen.intake.feed(wire(Notice(time.monotonic_ns(), 0, 1, 1, "hooks", text)), 1 << 62)
+    (text,) = seen.at_the_end()
+    assert text.startswith("No hook under frames.hooks has told of a frame (a:f): ")
+    seen = watch(frames=Frames(hooks=hooks[:1]))
+    text = "frames.hooks: a:b: module a has no b"
+    seen.intake.feed(wire(Notice(time.monotonic_ns(), 0, 1, 1, "hooks", text)), 1 << 62)
+    assert seen.at_the_end() == []
 
+
+def test_frames_by_another_way_than_asked_for_are_left_out() -> None:
     start = time.monotonic_ns()
     events = [
         FrameEmit(start + n, n, 5000 << 22 | 1, 1, 1, 0, 0, 1, route)

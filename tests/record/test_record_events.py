@@ -75,6 +75,13 @@ def test_times_outside_the_session_are_malformed_and_not_lost() -> None:
     assert counted(losses) == {PROC: (0, 3)}
 
 
+def test_an_event_that_cannot_be_true_is_malformed_and_not_lost() -> None:
+    reader, losses = intake()
+    data = b"".join(map(wire, [emit(0), emit(1, count=10**9), emit(2)]))
+    assert reader.feed(data, NOW) == [emit(0), emit(2)]
+    assert counted(losses) == {PROC: (0, 1)}
+
+
 def test_an_event_of_a_newer_probe_is_malformed_and_not_lost() -> None:
     reader, losses = intake()
     unknown = frame(msgspec.msgpack.encode([31, START + 5, 1, PROC, 7, "new"]))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Closure = Callable[[Tuple[Any, ...], Dict[str, Any], Any], Any]
 
 LONGEST = 400
+MOST_FRAMES = 1_000_000
+"""Of one call; the recorder takes more for a damaged event."""
 _DEEPEST = 40
 _PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without the import of ast, which takes 3 ms
 
@@ -312,6 +314,8 @@ def count_of(value: Any) -> int:
     if value is None or value is False:
         return 0
     if isinstance(value, (int, float)):
+        if not value <= MOST_FRAMES:  # nor is what is no number at all
+            raise NotPlain("count gave %r: no call makes so many frames" % value)
         return int(value)
     raise NotPlain("count gave a %s, not a number" % type(value).__name__)
 

@@ -132,7 +132,7 @@ def test_counts_and_identities() -> None:
     assert [count_of(value) for value in (3, 3.0, np.int64(3), True, None, False)] == [
         3, 3, 3, 1, 0, 0,
     ]  # fmt: skip
-    for wrong in (Tensor(), [1], "3", np.zeros(3)):
+    for wrong in (Tensor(), [1], "3", np.zeros(3), 10**9, float("inf"), float("nan")):
         with pytest.raises(NotPlain):
             count_of(wrong)
     assert identity_of(None) is None
