@@ -148,7 +148,7 @@ def open_session(session: str | PathLike[str]) -> Session:
             ``mgtop pack`` made (unpacked for as long as the session lives).
 
     Raises:
-        SessionNotFound, SessionAmbiguous, NoPack: ``str()`` says what there is.
+        SessionNotFound, SessionAmbiguous, SessionNewer, NoPack: ``str()`` says what there is.
     """
     if not is_pack(Path(session)):
         return Session(find(fspath(session)))

@@ -30,6 +30,7 @@ _CODES = {
     "NoPack": USAGE,
     "SessionNotFound": USAGE,
     "SessionAmbiguous": USAGE,
+    "SessionNewer": USAGE,
     "SessionWriteError": NOT_WRITTEN,
 }
 """Exceptions of the lower packages by name, so that none of them is imported to compare."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TextIO
@@ -59,11 +60,10 @@ def command(session: Path, to: str, output: Path | None, raw: bool, no_causes: b
     if output is None:
         _write(session, to, raw, sys.stdout)
         return
-    try:
-        with output.open("w", encoding="utf-8", newline="") as file:
-            _write(session, to, raw, file)
-    except OSError as error:
-        raise UserError(f"{output}: {error.strerror}; name another file with -o.", USAGE) from None
+    from mgtop.cli.whole_file import whole_file
+
+    with whole_file(output, "-o") as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        _write(session, to, raw, file)
     say(f"wrote {output}.")
 
 
@@ -85,6 +85,8 @@ def _write_tables(folder: Path, output: Path | None, judge: bool) -> None:
         raise UserError(
             "--to parquet needs pyarrow: pip install 'mgtop[parquet]'.", USAGE
         ) from None
+    if output.is_file():
+        raise UserError(f"{output} is a file; name another folder with -o.", USAGE)
     try:
         output.mkdir(parents=True, exist_ok=True)
         if next(output.iterdir(), None) is not None:
@@ -92,7 +94,15 @@ def _write_tables(folder: Path, output: Path | None, judge: bool) -> None:
         with reading_of(folder) as told:
             parquet.write(folder, output, judge, told)
     except OSError as error:
-        raise UserError(
-            f"{output}: {error.strerror}; name another folder with -o.", USAGE
-        ) from None
+        from mgtop.cli.whole_file import cannot_write
+
+        _clear(output)
+        raise cannot_write(output, error, "-o") from None
     say(f"wrote {', '.join(sorted(file.name for file in output.iterdir()))} into {output}.")
+
+
+def _clear(folder: Path) -> None:
+    """Take away half-written tables: nothing else is in that folder."""
+    with contextlib.suppress(OSError):
+        for file in folder.iterdir():
+            file.unlink()

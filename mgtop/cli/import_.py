@@ -112,11 +112,12 @@ def command(log: BinaryIO, config: Path | None, tables: tuple[Path, ...], out: P
 
 
 def _table(path: Path) -> Table:
+    from mgtop.config.files import read_file
     from mgtop.record.smi.tables import NotATable, read_table
     from mgtop.record.textlog_session import encoding_of
 
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         return read_table(data.decode(encoding_of(data), "replace"))
     except NotATable as error:
         raise UserError(f"{path} is no table of nvidia-smi: {error}.") from None
@@ -206,16 +207,17 @@ def _has_warmup(config: Path | None) -> bool:
 
 
 def _write(records: Iterator[Record], name: str, out: Path | None) -> Path:
-    from mgtop.session.folder import create
+    from mgtop.session.folder import claimed, create
     from mgtop.session.writer import LogWriter
 
     folder = create(name, {}, out, time.time_ns())
-    writer = LogWriter(folder)
-    try:
-        while chunk := list(islice(records, _CHUNK)):
-            writer.append(chunk)
-    finally:
-        writer.close()
+    with claimed(folder):
+        writer = LogWriter(folder)
+        try:
+            while chunk := list(islice(records, _CHUNK)):
+                writer.append(chunk)
+        finally:
+            writer.close()
     return folder
 
 

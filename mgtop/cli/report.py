@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mgtop.cli.errors import NOT_MET, NOT_WRITTEN, OK, USAGE, UserError, say
+from mgtop.cli.errors import NOT_MET, OK, USAGE, UserError, say
 from mgtop.cli.options import as_json, session_argument, with_schema
 from mgtop.cli.progress import reading_of
 
@@ -128,6 +128,7 @@ def _print(session: Path) -> Summary:
 
 
 def _write_html(session: Path, file: Path) -> Summary:
+    from mgtop.cli.whole_file import whole_file
     from mgtop.report.html import render
     from mgtop.report.load import picture
 
@@ -135,10 +136,8 @@ def _write_html(session: Path, file: Path) -> Summary:
         raise UserError(f"{file} is a folder; name a file, as in: --html {file}/report.html")
     with reading_of(session) as told:
         summary, view = picture(session, told)
-    try:
-        file.write_text(render(summary, view), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{file} cannot be written ({error.strerror}).", NOT_WRITTEN) from None
+    with whole_file(file, "--html") as beside:
+        beside.write_text(render(summary, view), encoding="utf-8")
     say(f"wrote {file}.")
     return summary
 

@@ -93,7 +93,7 @@ def command(
     from mgtop.record.from_config import config_yaml, plan_from
 
     settings, path = _configuration(ctx.meta.get(_COMMAND), config, overrides, profile)
-    _check_text(*settings.command, settings.cwd, name or "", str(path))
+    _check_text(name or "", "" if ctx.meta.get(_COMMAND) else str(path))
     stdin: Literal["null", "inherit"] = "inherit" if headless else "null"
     try:
         plan = plan_from(settings, path, name=name, seconds=seconds, stdin=stdin)
@@ -208,6 +208,8 @@ def _configuration(
             return in_repository(profile, path.parent, overrides), path
         if not there:
             raise unknown_folder(path.parent)
+    if not there and os.path.islink(path):
+        raise UserError(f"The configuration {str(path)!r} is a link that leads nowhere.")
     if not there:
         raise UserError(f"There is no configuration {str(path)!r}{_near(path)}")
     if program := _program(path):

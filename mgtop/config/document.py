@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mgtop.config.errors import ConfigError
+from mgtop.config.files import read_file
 
 if TYPE_CHECKING:
     import yaml
@@ -104,8 +105,7 @@ def scalar(text: str, name: str, key: str) -> Any:
 def _text(path: Path) -> str:
     name = str(path)
     try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+        raw = read_file(path, MOST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", name) from None
     try:

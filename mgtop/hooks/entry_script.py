@@ -126,6 +126,8 @@ def _python_files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str:
+    if not path.is_file():  # a pipe is the program's to read
+        return ""
     try:
         with path.open("rb") as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace")

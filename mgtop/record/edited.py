@@ -18,6 +18,7 @@ import msgspec
 from mgtop.config import RunConfig
 from mgtop.config.edit import CannotEdit, set_value
 from mgtop.config.errors import ConfigError
+from mgtop.config.files import read_file
 from mgtop.record.plan import EditedFile, Plan
 
 FOLDER = "edited"
@@ -109,8 +110,7 @@ def _place(name: str, cwd: Path, taken: Collection[str]) -> str:
 
 def _read(file: Path, path: str, key: str) -> str:
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(MOST_BYTES + 1)
+        raw = read_file(file, MOST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}", path, key=key) from None
     if len(raw) > MOST_BYTES:

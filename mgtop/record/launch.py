@@ -19,7 +19,7 @@ from mgtop.record.edited import place_copies
 from mgtop.record.plan import Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
 from mgtop.record.target import explain
-from mgtop.session.folder import create, open_private
+from mgtop.session.folder import claimed, create, open_private
 from mgtop.session.writer import SessionWriteError
 
 RECORDER_LOG = "recorder.log"
@@ -159,8 +159,21 @@ def start(
     """
     if plan.attach is None:
         _check_command(plan)
+    with contextlib.ExitStack() as claim:
+        return _start(plan, out, varied, config_yaml, claim)
+
+
+def _start(
+    plan: Plan,
+    out: Path | None,
+    varied: Mapping[str, Any] | None,
+    config_yaml: str | None,
+    claim: contextlib.ExitStack,
+) -> Recording:
+    """Start the recorder; ``claim`` is to be held until it is up."""
     try:
         folder = create(plan.name, dict(varied or {}), out, time.time_ns())
+        claim.enter_context(claimed(folder))
         if config_yaml is not None:
             with open_private(folder / CONFIG_FILE) as file:
                 file.write(config_yaml.encode())

@@ -30,9 +30,7 @@ from mgtop.record.textlog_pattern import frame_log
 from mgtop.record.tree import environment_of
 from mgtop.session.secrets import mask, mask_command
 from mgtop.session.writer import LogWriter
-from mgtop.wire.records import SessionEnd, SessionStart, TargetStart, pid_of
-
-SCHEMA = 1
+from mgtop.wire.records import SCHEMA, SessionEnd, SessionStart, TargetStart, pid_of
 
 
 def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -69,10 +70,13 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 def write_plan(folder: Path, plan: Plan) -> None:
-    """Leave the plan for the recorder, readable by its owner alone (``env`` may hold secrets)."""
+    """Leave the plan for the recorder, readable by its owner alone (``env`` may hold secrets).
+
+    Python's own JSON writes names that are not UTF-8 so that they are the same when read.
+    """
     handle = os.open(folder / LAUNCH_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(plan)) + b"\n")
+        file.write(json.dumps(msgspec.to_builtins(plan), indent=1).encode() + b"\n")
 
 
 def take_plan(folder: Path) -> Plan:
@@ -80,9 +84,9 @@ def take_plan(folder: Path) -> Plan:
 
     Raises:
         OSError: it is not there.
-        msgspec.MsgspecError: it is not a plan.
+        ValueError: it is not a plan (msgspec's errors are such).
     """
     path = folder / LAUNCH_FILE
-    plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    plan = msgspec.convert(json.loads(path.read_bytes()), Plan)
     path.unlink()
     return plan

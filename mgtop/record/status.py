@@ -13,6 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from mgtop.wire.text import printable
+
 STATUS_FILE = "recorder.status"
 SIZE = 2048
 _LONGEST_MESSAGE = 1000
@@ -52,6 +54,9 @@ def write_status(folder: Path, status: Status) -> None:
     """
     if len(status.message) > _LONGEST_MESSAGE:
         status = msgspec.structs.replace(status, message=status.message[:_LONGEST_MESSAGE] + "…")
+    status = msgspec.structs.replace(
+        status, message=printable(status.message), reason=printable(status.reason)
+    )
     text = msgspec.json.encode(status)
     if len(text) >= SIZE:  # a message of characters that JSON has to escape
         text = msgspec.json.encode(msgspec.structs.replace(status, message="see recorder.log"))

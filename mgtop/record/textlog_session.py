@@ -19,6 +19,7 @@ from mgtop.record.output_messages import Messages
 from mgtop.record.textlog import MAX_LINE, TextLog
 from mgtop.record.textlog_clock import StatedTime
 from mgtop.wire.records import (
+    SCHEMA,
     AnyEvent,
     Loss,
     OutputLine,
@@ -28,7 +29,6 @@ from mgtop.wire.records import (
     SessionStart,
 )
 
-SCHEMA = 1
 _PIECE = 1 << 20
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

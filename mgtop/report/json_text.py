@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from mgtop.wire.text import printable
+
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What a terminal or an editor would obey, beyond the control characters that JSON escapes."""
 
@@ -16,5 +18,9 @@ def json_text(value: Any) -> str:
 
     Characters that command a terminal are escaped, so that names of others can be printed.
     """
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    try:
+        plain = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a session's folder, or what it recorded, is not UTF-8
+        plain = msgspec.json.encode(printable(msgspec.to_builtins(value)))
+    text = msgspec.json.format(plain, indent=2).decode()
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"

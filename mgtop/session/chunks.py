@@ -10,12 +10,12 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from mgtop.session.columns import LIVE, squeeze
 from mgtop.wire.records import Record
+from mgtop.wire.text import printable
 
 MAGIC = b"\xc1LOG"
 """Byte 0xc1 begins nothing in msgpack and occurs in no UTF-8 text; in numbers it may."""
@@ -41,7 +41,7 @@ def pack(records: Sequence[Record], level: int = LIVE) -> list[bytes]:
     try:
         payload = _encoder.encode(records)
     except UnicodeEncodeError:  # a file name or an argument that is not UTF-8
-        payload = _encoder.encode(_printable(msgspec.to_builtins(records)))
+        payload = _encoder.encode(printable(msgspec.to_builtins(records)))
     if len(payload) <= MAX_PAYLOAD:
         payload = squeeze(payload, level)
         return [HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload]
@@ -49,17 +49,6 @@ def pack(records: Sequence[Record], level: int = LIVE) -> list[bytes]:
         raise RecordTooLarge(f"a {type(records[0]).__name__} of {len(payload) >> 20} MiB")
     half = len(records) // 2
     return pack(records[:half], level) + pack(records[half:], level)
-
-
-def _printable(value: Any) -> Any:
-    """The same data with what cannot be written as UTF-8 replaced by question marks."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_printable(key): _printable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_printable(item) for item in value]
-    return value
 
 
 class Cut(msgspec.Struct, frozen=True):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
+import fcntl
 import os
 import re
 import shlex
 import time
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +22,7 @@ from mgtop.session.chunks import HEADER, MAX_PAYLOAD
 from mgtop.session.lock import is_live, read_owner
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME, SessionWriteError
-from mgtop.wire.records import AnyRecord, SessionEnd, SessionStart, TargetExit
+from mgtop.wire.records import SCHEMA, AnyRecord, SessionEnd, SessionStart, TargetExit
 
 NAME_BYTES = 120
 """Longest name of a folder, its number on a clash apart (file systems allow 255 bytes)."""
@@ -32,6 +34,10 @@ _LOOKS = 4
 
 class SessionNotFound(Exception):
     """No session of that name; ``str()`` says what there is."""
+
+
+class SessionNewer(Exception):
+    """A later version of mgtop wrote it in a form that this one would misread."""
 
 
 class SessionAmbiguous(Exception):
@@ -114,13 +120,42 @@ def make_numbered(parent: Path, base: str) -> Path:
     raise FileExistsError(errno.EEXIST, "no free name", str(parent / base))
 
 
+@contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Hold a folder while a session is begun in it: whoever else wants that is refused.
+
+    The kernel lets it go when this process dies. Where a file system has no locks, two that
+    come in the same moment are not told apart.
+
+    Raises:
+        SessionWriteError: another one begins, or has begun, a session there.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _taken(folder) from None
+        except OSError:
+            pass
+        if os.path.lexists(folder / LOG_NAME) or is_live(folder):
+            raise _taken(folder)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _taken(folder: Path) -> SessionWriteError:
+    return SessionWriteError(f"{folder} already holds a session; choose another folder")
+
+
 def _take(out: Path) -> Path:
     """The folder that was asked for, made where it is not there yet."""
     out.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.access(out, os.W_OK | os.X_OK):
         raise SessionWriteError(f"cannot write in {out}: permission denied")
     if os.path.lexists(out / LOG_NAME) or is_live(out):
-        raise SessionWriteError(f"{out} already holds a session; choose another folder")
+        raise _taken(out)
     return out.resolve()
 
 
@@ -132,6 +167,7 @@ def find(text: str, root: Path | None = None) -> Path:
 
     Raises:
         SessionNotFound, SessionAmbiguous: with the candidates.
+        SessionNewer: this version cannot read it.
     """
     path = Path(text).expanduser()
     if path.name == LOG_NAME:
@@ -174,6 +210,12 @@ def open_private(path: Path) -> BinaryIO:
 def _readable(folder: Path) -> Path:
     if not os.access(folder / LOG_NAME, os.R_OK):
         raise SessionNotFound(f"{folder / LOG_NAME} cannot be read: permission denied")
+    start = _start(folder)
+    if start is not None and start.schema > SCHEMA:
+        raise SessionNewer(
+            f"{folder} was written by mgtop {start.mgtop}, in a newer form (schema {start.schema}) "
+            f"than this version reads ({SCHEMA}): update mgtop"
+        )
     return folder
 
 

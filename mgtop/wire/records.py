@@ -20,6 +20,9 @@ import msgspec
 Route = Literal["probe", "hooks", "sinks", "log", "observe"]
 """Where frames come from; a higher one in this order wins when several speak."""
 
+SCHEMA = 1
+"""Of the log as a whole: it changes only where an older reader would misread a newer log."""
+
 ROUTES: tuple[Route, ...] = ("probe", "hooks", "sinks", "log", "observe")
 
 

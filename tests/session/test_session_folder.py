@@ -18,6 +18,7 @@ from mgtop.session.folder import (
     NAME_BYTES,
     SessionAmbiguous,
     SessionNotFound,
+    claimed,
     create,
     find,
     folder_name,
@@ -331,3 +332,12 @@ def test_a_root_that_may_not_be_read_is_not_called_empty(
     for ask in (list_sessions, newest_live, lambda: find("x")):
         with pytest.raises(SessionNotFound, match=f"{root} cannot be read: Permission denied"):
             ask()
+
+
+def test_a_folder_is_claimed_until_the_session_is_there(tmp_path: Path) -> None:
+    with claimed(tmp_path):
+        other = claimed(tmp_path)
+        with pytest.raises(SessionWriteError, match="already holds"):
+            other.__enter__()
+    with claimed(tmp_path):
+        pass

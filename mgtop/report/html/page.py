@@ -22,6 +22,7 @@ from mgtop.report.json import plain_report
 from mgtop.report.numbers import duration, number, plural, share, text_or, whole, with_unit
 from mgtop.report.page import clean
 from mgtop.report.paths import STAGES
+from mgtop.wire.text import printable
 
 MOST_TAILS = 500
 """Late frames in the page: those that lost most; the figures are of all."""
@@ -84,7 +85,10 @@ def _fill(template: str, **values: str) -> str:
 
 def _embedded(data: Any) -> str:
     """JSON that cannot end the element that it stands in."""
-    text = msgspec.json.encode(data).decode()
+    try:
+        text = msgspec.json.encode(data).decode()
+    except UnicodeEncodeError:  # a name that is not UTF-8
+        text = msgspec.json.encode(printable(msgspec.to_builtins(data))).decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
