@@ -66,7 +66,7 @@ class Viewing:
     def status(self) -> Status:
         """What the screen itself has to say."""
         feed, timeline = self.feed, self.timeline
-        reading = "" if feed.caught_up else "reading the log…"
+        reading = "" if feed.keeps_up else "reading the log…"
         if feed.share_read is not None:
             reading = f"the last minutes; reading what was before, {100 * feed.share_read:.0f} %"
         head_ns = timeline.head_ns
