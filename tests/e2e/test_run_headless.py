@@ -69,6 +69,7 @@ def test_wrong_usage_says_what_to_do(mgtop: Machine) -> None:
         (("steps",), "no configuration 'steps'; did you mean 'steps24.yaml'?"),
         (("infer.py",), "put its command after --: mgtop run -- python infer.py"),
         (("start it",), "put its command after --: mgtop run -- './start it'"),
+        (("--headless", "--name", "\udcff", "--", "true"), "is not UTF-8 text"),
         (("--headless", "--seconds", "soon", "--", "true"), "'soon' is not a valid number"),
         (("--headless", "--seconds", "nan", "--", "true"), "'nan' is not a valid number"),
         (("--headless", "--seconds", "1e300", "--", "true"), "is too large"),
