@@ -129,9 +129,15 @@ class Feed:
     @property
     def share_read(self) -> float | None:
         """How much of a long log was read, 0 to 1; None: all of it is in the model."""
-        if self._whole is None:
-            return None
-        return min(1.0, self._whole.reader.offset / max(1, self._size()))
+        return None if self._whole is None else self._share(self._whole)
+
+    @property
+    def share_shown(self) -> float | None:
+        """How much of what is to be shown was read; None: all, and what comes is followed."""
+        return None if self.keeps_up or not self._size() else self._share(self._shown)
+
+    def _share(self, reading: _Reading) -> float:
+        return min(1.0, reading.reader.offset / max(1, self._size()))
 
     @property
     def damaged(self) -> int:
