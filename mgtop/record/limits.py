@@ -14,7 +14,6 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from mgtop.session.secrets import mask, mask_text
 from mgtop.wire.records import (
     FIRST_FREE_NAME,
     ROUTES,
@@ -125,10 +124,7 @@ PLAUSIBLE: dict[type[Event], Callable[[AnyEvent], bool]] = {
 
 
 def printable(event: AnyEvent) -> AnyEvent:
-    """The event with its texts made safe to keep and to print.
-
-    No control or direction characters, and no secrets: what a program tells of a request is
-    kept in the log.
+    """The event with its texts made safe to print: no control or direction characters.
 
     Parameters of a request are brought down to plain data (numbers, texts, flat lists).
     """
@@ -138,9 +134,9 @@ def printable(event: AnyEvent) -> AnyEvent:
     for name in event.__struct_fields__:
         value = getattr(event, name)
         if isinstance(value, str):
-            cleaned: Any = mask_text(clean(value))
+            cleaned: Any = clean(value)
         elif isinstance(value, dict):
-            cleaned = mask(clean_params(value))
+            cleaned = clean_params(value)
         else:
             continue
         if cleaned != value:

@@ -43,12 +43,16 @@ def pack(records: Sequence[Record], level: int = LIVE) -> list[bytes]:
     except UnicodeEncodeError:  # a file name or an argument that is not UTF-8
         payload = _encoder.encode(printable(msgspec.to_builtins(records)))
     if len(payload) <= MAX_PAYLOAD:
-        payload = squeeze(payload, level)
-        return [HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload]
+        return [chunk_of(squeeze(payload, level))]
     if len(records) == 1:
         raise RecordTooLarge(f"a {type(records[0]).__name__} of {len(payload) >> 20} MiB")
     half = len(records) // 2
     return pack(records[:half], level) + pack(records[half:], level)
+
+
+def chunk_of(payload: bytes | memoryview) -> bytes:
+    """A payload as a chunk."""
+    return HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload
 
 
 class Cut(msgspec.Struct, frozen=True):

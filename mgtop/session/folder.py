@@ -22,7 +22,7 @@ from mgtop.session.chunks import HEADER, MAX_PAYLOAD
 from mgtop.session.lock import is_live, read_owner
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME, SessionWriteError
-from mgtop.wire.records import SCHEMA, AnyRecord, SessionEnd, SessionStart, TargetExit
+from mgtop.wire.records import SCHEMA, AnyRecord, LogGap, SessionEnd, SessionStart, TargetExit
 
 NAME_BYTES = 120
 """Longest name of a folder, its number on a clash apart (file systems allow 255 bytes)."""
@@ -287,6 +287,8 @@ def _start(folder: Path) -> SessionStart | None:
     reader = LogReader(folder, most_bytes=_LOOK_BYTES)
     for _ in range(_LOOKS):
         for record in reader.poll():
+            if isinstance(record, LogGap):
+                continue
             # it is the first record, or it was lost
             return record if isinstance(record, SessionStart) else None
         if reader.at_end:
@@ -297,7 +299,10 @@ def _start(folder: Path) -> SessionStart | None:
 def _last(folder: Path) -> list[AnyRecord]:
     """Some records at the end of the log, the last one among them."""
     for look in (_LOOK_BYTES, HEADER.size + MAX_PAYLOAD):  # the last chunk may be a large one
-        last = LogReader(folder, most_bytes=look + 1, from_end=look).poll()
+        reader = LogReader(folder, most_bytes=look + 1, from_end=look)
+        last: list[AnyRecord] = []
+        while not reader.at_end:
+            last = reader.poll() or last
         if last:
             return last
     return []

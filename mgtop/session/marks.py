@@ -9,7 +9,6 @@ from typing import Annotated
 
 import msgspec
 
-from mgtop.session.secrets import mask_text
 from mgtop.wire.records import Mark
 
 MARKS_NAME = "marks.jsonl"
@@ -44,7 +43,7 @@ def append_mark(folder: Path, t_ns: int, text: str) -> Mark:
     Raises:
         OSError: the folder cannot be written.
     """
-    text = mask_text(clean(text))
+    text = clean(text)
     line = msgspec.json.encode(_Line(t_ns, text)) + b"\n"
     while len(line) >= LONGEST_LINE:
         text = text[: len(text) * 3 // 4]

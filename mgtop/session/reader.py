@@ -11,6 +11,8 @@ import msgspec
 
 from mgtop.session.chunks import HEADER, MAX_PAYLOAD, Cutter
 from mgtop.session.columns import NoColumns, is_squeezed, unfold
+from mgtop.session.joints import Joints
+from mgtop.session.log_open import OpenLog, open_at, open_before_end, open_first, open_next
 from mgtop.session.seek import place_of
 from mgtop.session.writer import LOG_NAME
 from mgtop.wire.records import AnyRecord
@@ -29,26 +31,29 @@ _record = msgspec.msgpack.Decoder(AnyRecord)
 
 
 class LogReader:
-    """Gives the records of a log in order, each once; never raises, whatever is in the file.
+    """Gives the records of a log in order, each once; never raises, whatever is in its files.
 
     A log that is not there yet, or cannot be opened, has no records (``error`` says why).
     A chunk that is not complete yet is waited for, and is damage only once a whole one stands
-    after it.
+    after it, or another file. Where a file is missing, was dropped, or has lost its end, a
+    :class:`LogGap` comes in its place, then what was recorded before and the next one cannot be
+    understood without.
 
     Args:
         folder: the session's.
         most_bytes: how much one :meth:`poll` reads (more only for a chunk that is larger), so
             that opening a long log stays responsive.
         from_end: begin that many bytes before the end (in the middle of a chunk, as may be).
-        begin_at: begin at that byte, as told by another reader's ``offset``.
+        only: read that one of the log's files, with what stands at its ends.
 
     Attributes:
         malformed_chunks: damaged places skipped so far.
         unknown_records: records of a newer version skipped so far.
         at_end: the last poll came to the end of what was written.
         pending_bytes: what stood at the end and was no whole chunk, at the last poll.
-        replaced: another file lies there now; of that one nothing is read.
+        replaced: another log lies there now; of that one nothing is read.
         share_read: how much of the log had been read at the last poll, 0 to 1.
+        bytes_read: how much was read so far.
         error: why the log could not be read at the last poll; None: it could.
     """
 
@@ -57,28 +62,32 @@ class LogReader:
         folder: Path,
         most_bytes: int = READ_BYTES,
         from_end: int | None = None,
-        begin_at: int = 0,
+        only: Path | None = None,
     ) -> None:
-        self.path = folder / LOG_NAME
+        self.path = folder / LOG_NAME if only is None else only
         self.unknown_records = 0
         self.at_end = False
         self.pending_bytes = 0
         self.replaced = False
         self.error: str | None = None
         self.share_read = 0.0
+        self.bytes_read = 0
+        self._folder = folder
+        self._only = only
         self._most_bytes = max(most_bytes, HEADER.size)
         self._window = self._looked = min(self._most_bytes, _FIRST_BYTES)
-        self._offset = begin_at
-        self._file: tuple[int, int] | None = None
+        self._offset = 0
+        self._file: OpenLog | None = None
+        self._joints = Joints()
         self._cutter = Cutter()
         self._undecodable = 0
         if from_end is not None:
             with contextlib.suppress(OSError):
-                self._offset = max(0, self.path.stat().st_size - from_end)
+                self._go_to(*open_before_end(folder, from_end))
 
     @property
     def offset(self) -> int:
-        """The first byte that was not read yet; a chunk begins there, or damage."""
+        """The first byte of its file that was not read yet; a chunk begins there, or damage."""
         return self._offset
 
     @property
@@ -92,8 +101,9 @@ class LogReader:
         Takes some milliseconds, however long the log is. Times are the log's own, nanoseconds of
         ``CLOCK_MONOTONIC``; what arrived more than two seconds late may be left out.
         """
-        with contextlib.suppress(OSError), self._opened() as fd:
-            self._offset = place_of(fd, t_ns)
+        with contextlib.suppress(OSError):
+            file = open_at(self._folder, t_ns)
+            self._go_to(file, place_of(file.fd, t_ns))
             self._window = min(self._most_bytes, _SOUGHT_BYTES)
 
     def poll(self) -> list[AnyRecord]:
@@ -111,51 +121,65 @@ class LogReader:
     def poll_payloads(self) -> Sequence[bytes | memoryview]:
         """The same, undecoded: for those who :meth:`decode` by themselves, and not all of it."""
         try:
-            with self._opened() as fd:
-                self.error = None
-                return self._read(fd)
+            self.error = None
+            if self.replaced:
+                return []
+            if self._file is None:
+                path, folder = self._only, self._folder
+                self._file = open_first(folder) if path is None else OpenLog(path)
+            return self._next(self._file)
         except OSError as error:
             self.error = error.strerror
             self.at_end = True
             return []
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
-        # O_NONBLOCK: a FIFO put there must not hold us up.
-        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            yield fd
-        finally:
-            os.close(fd)
+    def _next(self, file: OpenLog) -> Sequence[bytes | memoryview]:
+        while True:
+            # Asked first: what was written before another file went on is read below.
+            complete = self._only is None and file.is_complete()
+            read, ended = self._read(file)
+            payloads = self._joints.passed(file, read) if self._only is None else read
+            following = open_next(file) if ended and complete else None
+            if following is None:
+                self.at_end = ended
+                self.replaced = ended and complete and not file.is_finished
+                return payloads
+            if self.pending_bytes:
+                self._cutter.lost()
+            self._joints.left(file)
+            file.close()
+            self._file, self._offset, self._window = following, 0, self._looked
+            file = following
+            if payloads:
+                self.at_end = False
+                return payloads
 
-    def _read(self, fd: int) -> Sequence[bytes | memoryview]:
-        status = os.fstat(fd)
-        file = (status.st_dev, status.st_ino)
-        if self._file is None:
-            self._file = file
-        if self._file != file:
-            self.replaced = True
-        if self.replaced:
-            self.at_end = True
-            return []
-        if status.st_size < self._offset:  # somebody cut off what was read already
+    def _go_to(self, file: OpenLog, offset: int) -> None:
+        self._file, self._offset = file, offset
+        self._joints = Joints(file.number - 1, at_begin=offset == 0)
+
+    def _read(self, file: OpenLog) -> tuple[list[memoryview], bool]:
+        """What comes next in a file, and whether that is all that it holds."""
+        size = os.fstat(file.fd).st_size
+        if size < self._offset:  # somebody cut off what was read already
             self._cutter.lost()
-            self._offset = status.st_size
+            self._offset = size
         window = self._window
         while True:
-            data = os.pread(fd, window, self._offset)
+            data = os.pread(file.fd, window, self._offset)
             cut = self._cutter.cut(data)
             # Where one chunk is larger than what was read, read all of it.
             if cut.consumed or len(data) < window or cut.wanted <= window:
                 break
             window = min(cut.wanted, HEADER.size + MAX_PAYLOAD)
         self._offset += cut.consumed
+        self.bytes_read += cut.consumed
         self.pending_bytes = len(data) - cut.consumed
-        self.share_read = min(1.0, self._offset / status.st_size) if status.st_size else 1.0
-        self.at_end = len(data) < window and cut.finished
+        whole = file.before + size + file.after
+        self.share_read = min(1.0, (file.before + self._offset) / whole) if whole else 1.0
         self._looked = window
         self._window = min(self._most_bytes, 2 * self._window)
-        return cut.payloads
+        return cut.payloads, len(data) < window and cut.finished
 
     def decode(self, payload: bytes | memoryview) -> list[AnyRecord]:
         """The records of a payload; what cannot be read of it is counted."""

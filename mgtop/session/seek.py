@@ -48,6 +48,16 @@ def place_of(fd: int, t_ns: int) -> int:
     return found[0] if found is not None else before
 
 
+def first_ns(fd: int) -> int | None:
+    """The newest time of the first whole chunk; None: there is no such chunk.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    found = _chunk_from(fd, 0, os.fstat(fd).st_size)
+    return None if found is None else found[2]
+
+
 def _chunk_from(fd: int, begin: int, until: int) -> tuple[int, int, int] | None:
     """Begin, end and newest time of the first whole chunk with a time that begins there."""
     window = _WINDOW

@@ -442,6 +442,38 @@ class TargetStopped(Record, frozen=True, tag=41):
     stopped: bool
 
 
+class LogSegment(Record, frozen=True, tag=42):
+    """First record of a log file that goes on from another; ``number`` is its own, from 2.
+
+    What its chunk holds besides was recorded before: all that the file cannot be understood
+    without. ``began_ns`` is when the file before it began. Readers that have read that file pass
+    over all of it.
+    """
+
+    number: int
+    began_ns: int
+
+
+class LogSegmentEnd(Record, frozen=True, tag=43):
+    """Last record of a log file that another goes on from. ``compacted``: it was written anew."""
+
+    compacted: bool = False
+
+
+class LogGap(Record, frozen=True, tag=44):
+    """What was recorded from ``t_ns`` to ``until_ns`` is no longer there, or cannot be read.
+
+    ``reason``: ``retention`` (dropped as told), ``missing`` (a file is), or ``damaged`` (the end
+    of one is). ``first`` and ``last`` are the numbers of the log files; ``bytes`` their size.
+    """
+
+    until_ns: int
+    reason: str
+    first: int
+    last: int
+    bytes: int | None = None
+
+
 class GpuDevice(Record, frozen=True, tag=48):
     """A GPU or MIG instance; ``gpu`` is its number in this session, in NVML's order.
 
@@ -636,8 +668,9 @@ AnyEvent = Union[
 AnyRecord = Union[
     AnyEvent,
     SessionStart, TargetStart, TargetExit, SessionEnd, SourceState, Loss, Observer, OutputAt,
-    OutputLine, TargetStopped, GpuDevice, GpuMemory, GpuProcess, GpuUtilisation, GpuState,
-    GpuThrottle, GpuProcessWork, HostCpu, HostMemory, HostThread, Cgroup, Pressure, ObserverCall,
+    OutputLine, TargetStopped, LogSegment, LogSegmentEnd, LogGap, GpuDevice, GpuMemory,
+    GpuProcess, GpuUtilisation, GpuState, GpuThrottle, GpuProcessWork, HostCpu, HostMemory,
+    HostThread, Cgroup, Pressure, ObserverCall,
 ]  # fmt: skip
 
 

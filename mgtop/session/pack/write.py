@@ -17,6 +17,7 @@ import yaml
 
 from mgtop.probe.version import VERSION
 from mgtop.session.files import DIGEST_NAME
+from mgtop.session.log_files import log_files
 from mgtop.session.marks import MARKS_NAME
 from mgtop.session.pack.masking import KINDS, Masker, own_names
 from mgtop.session.reader import LogReader, read_all
@@ -95,7 +96,7 @@ def prepare(session: Path, scratch: Path, strict: bool = False) -> Packed:
             packed.left_out.append(name)
             continue
         _text_file(session, scratch, name, masker, packed)
-    known = {LOG_NAME, *_LEFT_BEHIND, *texts}
+    known = {*(path.name for path in log_files(session)), *_LEFT_BEHIND, *texts}
     for path in sorted(session.rglob("*")):
         if path.is_file() and path.relative_to(session).as_posix() not in known:
             packed.left_out.append(path.relative_to(session).as_posix())
