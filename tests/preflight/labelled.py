@@ -31,6 +31,7 @@ PARTS = [
     "held_out_b.yaml",
     "held_out_c.yaml",
     "held_out_d.yaml",
+    "held_out_e.yaml",
 ]
 
 
