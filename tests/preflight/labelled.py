@@ -32,6 +32,7 @@ PARTS = [
     "held_out_c.yaml",
     "held_out_d.yaml",
     "held_out_e.yaml",
+    "held_out_f.yaml",
 ]
 
 

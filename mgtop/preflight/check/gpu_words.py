@@ -30,14 +30,17 @@ _NEWER = re.compile(
 )
 _NVIDIA_GPU = re.compile(
     r"\b(?:cuda[\s-]*(?:capable|enabled|compatible)[\s-]*(?:nvidia\s+)?(?:gpus?|devices?|cards?)|"
-    r"nvidia\s+(?:cuda\s+)?(?:gpus?|graphics?\s+cards?|cards?)|gpus?\s+with\s+cuda|cuda\s+(?:gpus?|devices?|cards?))\b"
+    r"nvidia\s+(?:cuda\s+)?(?:gpus?|graphics?\s+cards?|cards?)|gpus?\s+with\s+cuda"
+    r"|cuda\s+(?:gpus?|devices?|cards?))\b"
     r"|(?:支持\s*cuda\s*的|英伟达|nvidia)\s*(?:显卡|gpu)",
     _FLAGS,
 )
 _SPOKEN_OF = re.compile(
     r"\b(?:test\w*|tried|validated|verified|measured|benchmark\w*|evaluated|experiments?|train\w*|"
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
-    r"achiev\w*|real-?time|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per|a)\s+second)\b|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
+    r"achiev\w*|hardware|used|using|profiled|optimi[sz]ed|tuned|recorded|environment|real-?time"
+    r"|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per"
+    r"|a)\s+second)\b|\bgpus?\s*:|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
     _FLAGS,
 )
 _CONDITION = re.compile(
@@ -47,11 +50,20 @@ _CONDITION = re.compile(
     _FLAGS,
 )
 _OWNERS = re.compile(
-    r"(?:^\W*|\b(?:on|for|with)\s+)(?:(?:the|an?|your|nvidia|geforce)\s+)*(?:rtx|gtx)[\s-]*(?P<series>10|16|20|30|40|50)"
-    r"(?:\d0)?(?:\s*ti|xx)?(?:\s*series)?\s+(?:owners?|users?|cards?|gpus?)\b",
+    r"(?:^\W*|(?:\b(?:on|for|with|if\s+you\s+(?:have|own|use))\s+|对于|使用|若为?|,\s*))(?:(?:the|an?"
+    r"|your|nvidia|geforce)\s+)*"
+    r"(?P<name>(?:rtx|gtx)?[\s-]*(?P<series>10|16|20|30|40|50)(?:\d0)?(?:\s*ti"
+    r"|xx)?(?:[\s-]*series)?)"
+    r"(?:\s*系列?(?:\s*(?:显卡|用户|GPU|卡))?|\s*(?:owners?|users?|cards?|gpus?)\b|(?<=series)"
+    r"|(?<=xx))(?!\s*(?:\+|or\s+(?:newer|later)|and\s+(?:newer|later|above)|及以上|以上))",
     _FLAGS,
 )
 """Those who have a card of a series: "RTX 5090 owners need …"."""
+_SERIES_NAMED = re.compile(
+    r"^(?:the\s+|nvidia\s+|geforce\s+)*(?:rtx|gtx)?[\s-]*(?P<series>10|16|20|30|40|50)(?:xx"
+    r"|[\s-]*series|\s*系)",
+    _FLAGS,
+)
 _CAPABLE = re.compile(r"\b(?:compute\s+capabilit|sm_?\d)", _FLAGS)
 
 
@@ -102,10 +114,17 @@ def condition_in(text: str, before: int) -> tuple[str, ...]:
     match = _CONDITION.search(text, 0, before)
     if match:
         return tuple(gpu_names.architectures_in(match["arch"]))
-    owners = _OWNERS.search(text, 0, before)
-    if owners:
+    return generations_of(text[:before], _OWNERS)
+
+
+def generations_of(text: str, pattern: re.Pattern[str] = _SERIES_NAMED) -> tuple[str, ...]:
+    """The architecture that a text begins with, or that the owners it speaks to have."""
+    owners = pattern.search(text)
+    if owners and re.search(r"rtx|gtx|xx|series|系", owners[0], _FLAGS):
         architecture = gpu_names.architecture_of(gpu_names.SERIES[owners["series"]])
         return (architecture,) if architecture else ()
+    if pattern is _SERIES_NAMED and (named := gpu_names.ARCHITECTURE.match(text)):
+        return tuple(gpu_names.architectures_in(named[0]))
     return ()
 
 

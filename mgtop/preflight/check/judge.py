@@ -37,7 +37,7 @@ def _answer(stated: Stated, machine: Machine) -> Answer:
     applies, why = applies_here(stated.condition, machine)
     if applies is False:
         return "met", f"does not apply here: {why}"
-    if stated.unclear and verdict != "unmet":
+    if stated.unclear:
         return "unknown", f"{local}; {stated.unclear}"
     if applies is None and verdict != "met":
         return "unknown", f"{local}; {why}"
@@ -100,7 +100,8 @@ def _vram(stated: Stated, machine: Machine) -> Answer:
     wanted = stated.size.gpus
     if wanted > len(totals):
         return _denied(stated, "unmet"), f"{shown}; {wanted} GPUs are asked for"
-    return _denied(stated, _by_size(stated.size, totals[wanted - 1], frees[wanted - 1])), shown
+    total, free = totals[wanted - 1], frees[wanted - 1]
+    return _denied(stated, _by_size(stated.size, total, free), total), shown
 
 
 def _by_size(size: Size, total: float, free: float) -> Verdict:
@@ -111,11 +112,12 @@ def _by_size(size: Size, total: float, free: float) -> Verdict:
     return "unmet"
 
 
-def _denied(stated: Stated, verdict: Verdict) -> Verdict:
-    """``negative``: too little memory is said not to work."""
+def _denied(stated: Stated, verdict: Verdict, have: float = 0.0) -> Verdict:
+    """``negative``: so much is said not to do; no more than that is here: unmet; else not known."""
     if stated.strength != "negative":
         return verdict
-    return "unknown"
+    enough = stated.size is None or have * SLACK > stated.size.high_mib
+    return "unknown" if enough else "unmet"
 
 
 def _ram(stated: Stated, machine: Machine) -> Answer:
@@ -132,7 +134,7 @@ def _amount(stated: Stated, have: int | None, unit: str) -> Answer:
     local = f"{have:,} {unit}"
     if stated.size is None:
         return "unknown", local
-    return _denied(stated, _by_size(stated.size, have, have)), local
+    return _denied(stated, _by_size(stated.size, have, have), have), local
 
 
 def _cuda(stated: Stated, machine: Machine) -> Answer:

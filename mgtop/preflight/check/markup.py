@@ -53,6 +53,8 @@ class Sentence:
     raw: str
     context: Context
     line_at: Callable[[int], int]
+    previous: str = ""
+    """The sentence before it in its paragraph, as analysed."""
 
     @property
     def quote(self) -> str:
@@ -277,7 +279,7 @@ def _sentences(block: Sequence[tuple[int, str]], context: Context) -> Iterator[S
                 return block[number][0]
         return block[-1][0]
 
-    begin = 0
+    begin, previous = 0, ""
     ends = [
         match
         for match in _END.finditer(text)
@@ -286,5 +288,6 @@ def _sentences(block: Sequence[tuple[int, str]], context: Context) -> Iterator[S
     for at in [*(match.end() for match in ends), len(text)]:
         part = text[begin:at]
         if part.strip():
-            yield Sentence(part, raw[begin:at], context, _moved(line_of, begin))
+            yield Sentence(part, raw[begin:at], context, _moved(line_of, begin), previous)
+            previous = part
         begin = at

@@ -2,65 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mgtop.preflight.check import gpu_words, package_words, scope, sizes, system_words
-from mgtop.preflight.check.stated import Condition, Kind, Stated, Strength
+from mgtop.preflight.check import conditions, gpu_words, package_words, scope, sizes, system_words
+from mgtop.preflight.check.set_aside import is_set_aside
+from mgtop.preflight.check.stated import Condition, Kind, Size, Stated, Strength
 from mgtop.preflight.check.version_words import Found as FoundVersion
 from mgtop.preflight.check.version_words import versions_in
 from mgtop.preflight.check.words import said, strength_of_heading
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _CLAUSE = re.compile(r"[;;]")
-_NEWS = re.compile(
-    r"^\W*(?:news\W+)?(?:20\d\d[-./年]\s?\d{1,2}|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w*\.?\s+\d)",
-    _FLAGS,
-)
-_CITATION = re.compile(r"^\s*@\w+\{|^\s*(?:title|author|journal|year|booktitle|eprint)\s*=", _FLAGS)
-_ELSEWHERE = re.compile(
-    r"\b(?:news|community|related\s+works?|change\s?log|what'?s\s+new|updates?|citation|cite|bibtex|acknowledge?ments?|license|"
-    r"to-?do|roadmap|references?|star\s+history|contribut\w+)\b|更新日志|新闻|引用|致谢|许可|协议|动态",
-    _FLAGS,
-)
 _MINIMUM = re.compile(r"\bminim|最低|最小", _FLAGS)
 _LABEL = re.compile(
     r"^[^\w\u4e00-\u9fff]*(?:for|with|if|用于|option \d:?)?\s*(?:using\s+)?"
     r"cuda\s+\d+(?:\.\d+)?\W*(?:\(.*)?$",
     _FLAGS,
 )
-_PLAN = re.compile(
-    r"^\W*\[[\sx]\]|\b(?:we|i)\s+(?:plan|aim|intend|hope)\s+to\b|\b(?:is|are)\s+planned\b|\bcoming\s+soon\b"
-    r"|\bwill\s+(?:soon\s+)?(?:be\s+)?(?:support\w*|release\w*|add\w*)\b|\bin\s+(?:a|the)\s+(?:next|future|later)\s+"
-    r"(?:release|version)\b|计划|即将|敬请期待|后续(?:版本|将|会)|未来|将(?:会)?支持",
-    _FLAGS,
-)
-"""What is to be, or was done: no statement about what is needed now."""
-_OF_OTHERS = re.compile(
-    r"^\W*(?:other|competing)\b[^.]*\b(?:models?|methods?|projects?|tools?)\b"
-    r"|^\W*(?:earlier|previous|older|former)\s+(?:versions?|releases?)\b|^\W*(?:旧版|之前的版本|其他模型)",
-    _FLAGS,
-)
-"""What others need, or needed once."""
-_NOT_NEEDED = re.compile(
-    r"\b(?:do|does|did|will)(?:n['’]t|\s+not)\s+(?:need|require)\b|\bno\s+(?:longer\s+need|need\s+(?:for|to))"
-    r"|\bnot\s+(?:needed|required|necessary)\b|不需要|无需|不再需要|不必",
-    _FLAGS,
-)
-_BUT = re.compile(r"\b(?:but|only|however|unless)\b|但|仅|只需", _FLAGS)
 _SEE = re.compile(
-    r"^\W*(?:please\s+)?(?:see|refer\s+to|check\s+out|read|visit|follow)\b|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
+    r"^\W*(?:please\s+)?(?:see|refer\s+to|check\s+out|read|visit|follow)\b"
+    r"|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
 )
 _SPEED = re.compile(
-    r"\b(?:speed|slower|faster|fps|latency)\b|\bseconds?\s*(?:/|per)|\bframes?\s*(?:/|per)|速度|帧率|耗时",
+    r"\b(?:speed|slower|faster|fps|latency)\b|\bseconds?\s*(?:/|per)|\bframes?\s*(?:/|per)|速度|帧率"
+    r"|耗时",
     _FLAGS,
 )
+_BEGINS_WITH_AMOUNT = re.compile(r"^\W*(?:[^\W\d]+\W+){0,2}\d+\s*G", _FLAGS)
 _IN_BRACKETS = re.compile(
     r"\s*\(\s*((?:minimum|min\.?|recommended|required|optional|tested)[^)]{0,24})\)", _FLAGS
 )
-_QUESTION = re.compile(r"[??]\s*$")
 
 
 @dataclass(frozen=True)
@@ -72,29 +47,18 @@ class Place:
     line_at: Callable[[int], int]
     headings: tuple[str, ...] = ()
     command: str = ""
+    previous: str = ""
+    """The sentence before it in its paragraph."""
     strength: Strength | None = None
     """Of an entry without a word of its own; None: its headings tell."""
 
 
 def requirements_in(text: str, place: Place) -> list[Stated]:
     """All requirements of a sentence, in the order of their places in it."""
-    if _CITATION.search(text) or _NEWS.search(text) or _QUESTION.search(text):
-        return []
-    if _OF_OTHERS.search(text):
-        return []
-    if _NOT_NEEDED.search(text) and not _BUT.search(text):
-        return []
-    if _PLAN.search(text) or _PLAN.match(place.quote.lstrip("-*+ ")):
-        return []
-    if any(_is_elsewhere(heading) for heading in place.headings):
+    if is_set_aside(text, place.quote, place.headings):
         return []
     found = list(_Sentence(text, place).all())
     return [stated for _, stated in sorted(found, key=lambda pair: pair[0])]
-
-
-def _is_elsewhere(heading: str) -> bool:
-    """Whether what stands under a heading is no statement about running the program."""
-    return len(heading.split()) <= 5 and bool(_ELSEWHERE.search(heading))
 
 
 class _Sentence:
@@ -123,8 +87,12 @@ class _Sentence:
                     )
 
     def _sizes(self) -> Iterator[tuple[int, Stated]]:
-        headings = " / ".join(self.place.headings[-2:])
+        headings = " / ".join((*self.place.headings[-2:], self._topic()))
+        told: list[Size] = []
         for found in sizes.sizes_in(self.text, headings):
+            if found.size in told and _illustrates(self.text, found.start):
+                continue  # 80 GB or more (such as an H100 80GB)
+            told.append(found.size)
             strength, untested = self.strength(found.start, found.end)
             if found.floor:
                 strength, untested = "minimum", False
@@ -142,6 +110,11 @@ class _Sentence:
                     unclear=unclear,
                 ),
             )
+
+    def _topic(self) -> str:
+        """The sentence before, where this one answers it or begins with a bare amount."""
+        asks = self.place.previous.rstrip().endswith(("?", "?"))
+        return self.place.previous if asks or _BEGINS_WITH_AMOUNT.match(self.text) else ""
 
     def _versions(self) -> Iterator[tuple[int, Stated]]:
         for found in versions_in(self.text):
@@ -164,9 +137,17 @@ class _Sentence:
                     any_of=found.any_of,
                     toolkit=found.toolkit,
                     package=found.package,
-                    condition=self._condition(found),
+                    unclear=found.unclear or self._unclear(found, strength),
                 ),
             )
+
+    def _unclear(self, found: FoundVersion, strength: Strength) -> str:
+        """An upper end that nobody demands may as well be a warning."""
+        bounds = found.any_of[0]
+        below = len(bounds) == 1 and bounds[0].sign in ("<", "<=", "!=")
+        if below and strength == "tested" and found.kind not in ("cuda", "driver"):
+            return "whether that is asked for or warned of is not clear"
+        return ""
 
     def _tells_nothing(self, found: FoundVersion, strength: Strength) -> bool:
         """A pointer to another page, or what becomes of older GPUs."""
@@ -174,14 +155,6 @@ class _Sentence:
         if found.kind == "compute_capability" and below and strength != "negative":
             return True
         return bool(_SEE.match(self.text)) and said(self.text).strength() is None
-
-    def _condition(self, found: FoundVersion) -> Condition:
-        """The GPU generation or system that a demand for a version is restricted to."""
-        if found.kind == "compute_capability":
-            return Condition()
-        architectures = gpu_words.condition_in(self.text, found.start)
-        systems = system_words.condition_in(self.text, found.start, self.place.headings)
-        return Condition(architectures=architectures, systems=systems)
 
     def _gpus(self, has_vram: bool, has_capability: bool) -> Iterator[tuple[int, Stated]]:
         for found in gpu_words.gpus_in(
@@ -268,7 +241,14 @@ class _Sentence:
         self, kind: Kind, start: int, end: int, strength: Strength, untested: bool, **more: object
     ) -> Stated:
         begin, stop = sizes.segment_at(self.text, start, end)
+        condition = Condition()
+        if kind not in ("os", "compute_capability"):
+            condition = conditions.condition_of(self.text, start, end, self.place.headings)
+            if kind in ("vram", "ram", "disk"):
+                condition = dataclasses.replace(condition, architectures=())
+            more["unclear"] = more.get("unclear") or conditions.case_of(self.text, start)
         return Stated(
+            condition=condition,
             kind=kind,
             quote=self.place.quote,
             file=self.place.file,
@@ -284,6 +264,17 @@ class _Sentence:
             untested=untested,
             **more,  # type: ignore[arg-type]
         )
+
+
+def _illustrates(text: str, place: int) -> bool:
+    """Whether a place is an example in brackets."""
+    return bool(
+        re.search(
+            r"[((](?:e\.?g|for example|such as|for instance|like|如|例如)[^))]*$",
+            text[:place],
+            _FLAGS,
+        )
+    )
 
 
 def _of_version(strength: Strength, found: FoundVersion) -> Strength:

@@ -173,6 +173,7 @@ def _sentence(piece: markup.Sentence, file: str) -> Iterator[Stated]:
             line_at=piece.line_at,
             headings=piece.context.headings,
             command=piece.context.command,
+            previous=piece.previous,
         ),
     )
 

@@ -8,11 +8,13 @@ from mgtop.preflight.check.stated import TRAINING
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _TRAINING = re.compile(
-    r"(?<!pre-)(?<!pre)\b(?:training|train(?![-\s]test)|trained\s+(?:on|with|using)|fine-?tun\w*|finetun\w*"
-    r"|distill(?:ation|ing)|lora(?!\s+weights?))\b|训练|微调|(?<!预)训",
+    r"\bwe\s+pre-?train\w*|(?<!pre-)(?<!pre)\b(?:training|(?:efficient|prompt|instruction"
+    r"|parameter)[\s-]tuning|train(?![-\s]test)|trained\s+(?:on|with|using)|fine-?tun\w*"
+    r"|finetun\w*"
+    r"|distill(?:ation|ing)|lora(?!\s+weights?))\b|训练|微调|调优|精调|(?<!预)训",
     _FLAGS,
 )
-_PRETRAINED = re.compile(r"\bpre-?train\w*|预训练", _FLAGS)
+_PRETRAINED = re.compile(r"(?<!we )\bpre-?train\w*|预训练", _FLAGS)
 _INFERENCE = re.compile(r"\binference\b|\bsampling\b|\bdemo\b|推理", _FLAGS)
 _TRAINING_FILE = re.compile(r"(?:^|[/_-])(?:fine-?tun\w*|train(?:ing)?)(?:[/_.-]|$)", _FLAGS)
 _THINGS = re.compile(

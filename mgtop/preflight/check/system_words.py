@@ -11,11 +11,12 @@ from mgtop.preflight.check.words import said
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _ABOUT = re.compile(
-    r"\bsupport(?:s|ed)\b|\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台",
+    r"支持|\bsupport(?:s|ed)\b|\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台",
     _FLAGS,
 )
 _USERS = re.compile(
-    r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b|用户|教程",
+    r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b"
+    r"|用户|教程",
     _FLAGS,
 )
 _CONDITION = re.compile(r"^\W*(?:on|for|under)\s+$|\(\s*$|^\W*$", _FLAGS)
@@ -35,7 +36,7 @@ def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, 
     speaks = words.strength() is not None or _ABOUT.search(text) or bare_entry
     if not speaks or (_USERS.search(text) and not (words.negative or words.demand or words.tested)):
         return
-    if condition_in(text, len(text), ()):
+    if condition_in(text, len(text), ()) and not (words.negative or words.tested):
         return
     shut_out: list[Found] = []
     wanted: list[Found] = []
@@ -67,8 +68,19 @@ def condition_in(text: str, before: int, headings: tuple[str, ...]) -> tuple[str
     names = []
     for one in found:
         lead = text[: one.start]
-        follows = re.match(r"\s*(?:users?)?\s*(?:[,,::(]|$)", text[one.end :])
-        if re.search(r"(?:^|[,;(])\W*(?:on|for|under)\s+$", lead, _FLAGS) and follows:
+        rest = text[one.end :]
+        users = re.match(r"\s*(?:(?:11|10)\s*)?(?:users?\b|用户)", rest, _FLAGS)
+        follows = re.match(
+            r"\s*(?:[,,::(]|$|(?:you|please|install|use|only)\b|[下上]?[,:])", rest, _FLAGS
+        )
+        led = re.search(
+            r"(?:^|[,;(。])\W*(?:(?:on|for|under|with)|if\s+(?:you(?:['’]re|\s+are)?\s+)?(?:on"
+            r"|using|use|running|run)|在|对于)"
+            r"\s*(?:native\s+|the\s+)?$",
+            lead,
+            _FLAGS,
+        )
+        if (led and (follows or users)) or (users and re.match(r"^\W*(?:for\s+)?$", lead, _FLAGS)):
             names.append(one.name)
     if names:
         return tuple(names)

@@ -26,6 +26,26 @@ _NEGATIVE = _words(
     r"(?:support|work|run\b|compatible)",
     r"\bcannot\s+(?:work|run|be\s+used)",
     r"\bno\s+(?:official\s+)?support\b",
+    r"\bno\s+longer\s+(?:support\w*|works?|runs?|compatible|maintained|tested)",
+    r"\bnot\s+(?:recommended|advis(?:ed|able)|advise|suggested|to\s+(?:work|run|use))",
+    r"\b(?:do|should|must|can)(?:n['’]t|\s*not)\s+(?:be\s+)?(?:use[d]?|install(?:ed)?"
+    r"|upgrade[d]?|pick|choose|try)\b",
+    r"\bsupport\s+(?:for\b[^;]*?\s)?(?:was|is|has\s+been|were|will\s+be)\s+(?:dropped|removed"
+    r"|discontinued|deprecated)",
+    r"\b(?:drop(?:s|ped)?|remov(?:es|ed|ing)|end(?:s|ed)?)\s+(?:the\s+)?support\b|\bdeprecated\b"
+    r"|\bend[\s-]of[\s-]life\b",
+    r"\b(?:not|no|except|without)\s+(?:with\s+|on\s+)?(?:python\s+|cuda\s+|torch\s+"
+    r"|pytorch\s+)?(?=\d+\.\d)(?!\d[\d.]*\s*(?:GB|GiB|G\b))",
+    r"\bavoid\b|\bstay\s+away\b|\bblacklist\w*|\bbroken\b|\bbreaks?\b|\bcrash(?:es|ed)?\b"
+    r"|\bfails?\b|\bbuggy\b",
+    r"\b(?:known|has|have|with|cause[sd]?|causing|produces?|produced|give[s]?"
+    r"|leads?\s+to)\s+(?:\w+\s+){0,2}"
+    r"(?:issues?|problems?|bugs?|leaks?|errors?|artefacts?|artifacts?|black\s+(?:frames?|images?"
+    r"|videos?)|nans?|noise)\b",
+    r"\bleaks?\b|\btoo\s+(?:old|new|small|little)\b|\b(?:not|n['’]t)\s+(?:be\s+)?(?:enough"
+    r"|sufficient|suffice|fit)|\binsufficient\b",
+    r"\bout[\s-]of[\s-]memory\b|\booms?\b",
+    r"不要(?:使用|安装|用|升级)|请勿|切勿|避免使用|不再支持|弃用|不推荐|不建议|报错|崩溃|不适用|不够|不足以|会失败|存在(?:\w|[一-龥]){0,4}问题|有问题",
     r"\b(?:will\s+not|won['’]t)\s+do\b",
     r"不支持|不兼容|无法(?:运行|使用)|不能(?:运行|使用)",
 )
@@ -34,7 +54,9 @@ _RECOMMENDED = _words(
     r"\brecommend\w*",
     r"\bsuggest\w*",
     r"\badvis(?:e|ed|able)\b",
-    r"\bprefer(?:red|ably|s)?\b",
+    r"\bprefer(?:red|ably|s|able)?\b",
+    r"\bbest\s+(?:with|on|used)\b",
+    r"\bought\s+to\b",
     r"\bideally\b",
     r"推荐|建议",
 )
@@ -54,7 +76,8 @@ _TESTED = _words(
 _FLOOR = _words(
     r"\bat\s+least\b",
     r"\bminim(?:um|al|ally)\b",
-    r"\b(?:no|not)\s+(?:less|lower|fewer)\s+than\b",
+    r"\b(?:no|not)\s+(?:less|lower|fewer|older)\s+than\b|,\s*no\s+less\b",
+    r"\bover\s+(?=\d)|\bupwards\s+of\b|\bexceed\w*",
     r"\b(?:or|and)\s+(?:more|newer|later|above|higher|greater|better|up|larger|upwards?)\b",
     r"\b(?:newer|more|greater|higher|later|larger)\s+than\b",
     r"\babove\b",
@@ -83,7 +106,7 @@ _DEMAND = _words(
     r"\bwants?\b",
     r"\bmake\s+sure\b",
     r"\bensure\b",
-    r"必须|需要|需|要求|仅支持|只支持|务必|必需|请使用|请安装|请预留|请确保|依赖",
+    r"须|需|要求|适用于|仅支持|只支持|务必|必需|请使用|请安装|请预留|请确保|依赖",
 )
 
 
