@@ -9,6 +9,7 @@ from typing import NamedTuple
 from mgtop.preflight.check import gpu_names
 from mgtop.preflight.check.sizes import BREAK
 from mgtop.preflight.check.stated import Kind, Version
+from mgtop.preflight.check.words import said
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _SERIES_PART = re.compile(
@@ -40,7 +41,7 @@ _SPOKEN_OF = re.compile(
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
     r"achiev\w*|hardware|used|using|profiled|optimi[sz]ed|tuned|recorded|environment|real-?time"
     r"|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per"
-    r"|a)\s+second)\b|\bgpus?\s*:|测试|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
+    r"|a)\s+second)\b|\bgpus?\s*:|\b(?:ran|one)\b|测试|测得|实测|在[^,。]{1,24}上|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
     _FLAGS,
 )
 _CONDITION = re.compile(
@@ -63,6 +64,9 @@ _SERIES_NAMED = re.compile(
     r"^(?:the\s+|nvidia\s+|geforce\s+)*(?:rtx|gtx)?[\s-]*(?P<series>10|16|20|30|40|50)(?:xx"
     r"|[\s-]*series|\s*系)",
     _FLAGS,
+)
+_OLDER_THAN = re.compile(
+    r"(?:\b(?:older|earlier|lower|before|prior)\s+(?:than|to)|\bpre-?|早于)\s*$", _FLAGS
 )
 _CAPABLE = re.compile(r"\b(?:compute\s+capabilit|sm_?\d)", _FLAGS)
 
@@ -188,7 +192,11 @@ def _architectures(text: str) -> Iterator[Found]:
     matches = list(gpu_names.ARCHITECTURE.finditer(text))
     if not matches or (condition_in(text, len(text)) and _states_version(text)):
         return
-    names = tuple(gpu_names.architectures_in(text))
+    if _OLDER_THAN.search(text[: matches[0].start()]) and not said(text).negative:
+        return  # what becomes of older ones
+    if _NEWER.match(text[matches[0].end() :].lstrip()):
+        matches = matches[:1]
+    names = tuple(gpu_names.architectures_in(text[: matches[-1].end()]))
     around = re.sub(r"\([^)]*\)", " ", text[matches[-1].end() :])[:48]
     newer = bool(_NEWER.search(BREAK.split(around)[0] if BREAK.search(around) else around))
     yield Found("compute_capability", names, (), newer, "", matches[0].start(), matches[-1].end())

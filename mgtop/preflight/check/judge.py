@@ -250,7 +250,8 @@ def _capability(stated: Stated, machine: Machine) -> Answer:
     if machine.gpus is None:
         return "unknown", machine.gpus_reason or "n/a"
     if not machine.gpus:
-        return _absent(stated), f"no GPU ({machine.gpus_reason or 'none is seen'})"
+        verdict = "unknown" if stated.strength == "tested" else _absent(stated)
+        return verdict, f"no GPU ({machine.gpus_reason or 'none is seen'})"
     return judge_gpu.by_generation(stated, machine.gpus)
 
 

@@ -35,7 +35,7 @@ def _without_patches(stated: Stated) -> Stated:
     any_of = tuple(
         tuple(
             Bound("~" if bound.sign == "==" else bound.sign, bound.version[:2])
-            if bound.sign in ("bare", "==")
+            if bound.sign in ("bare", "==", "~")
             else bound
             for bound in bounds
         )

@@ -103,7 +103,7 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
     block: list[tuple[int, str]] = []
     at = 0
 
-    lead = ""
+    lead = "", -1  # words that lead over to a list, and how far they are indented
 
     def context() -> Context:
         return Context(tuple(title for _, title in headings), command)
@@ -114,10 +114,15 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
             return
         above = context()
         if _ITEM.match(block[0][1]):
-            if lead:
-                above = Context((*above.headings, lead), above.command)
+            words, indent = lead
+            if words and _indent(block[0][1]) > indent:
+                above = Context((*above.headings, words), above.command)
+            if own := _lead_of(block):
+                lead = own, _indent(block[0][1])
+            elif _indent(block[0][1]) <= indent:
+                lead = "", -1
         else:
-            lead = _lead_of(block)
+            lead = _lead_of(block), -1
         yield from _sentences(block, above)
         block.clear()
 
@@ -139,7 +144,7 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
             yield from flush()
             level, words, used = title
             headings = [one for one in headings if one[0] < level] + [(level, words)]
-            command = lead = ""
+            command, lead = "", ("", -1)
             at += used
             continue
         if "<table" in line.lower():
@@ -185,6 +190,10 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
             block.append((at + 1, line))
         at += 1
     yield from flush()
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" >"))
 
 
 def _lead_of(block: Sequence[tuple[int, str]]) -> str:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from mgtop.preflight.check import conditions, gpu_words, package_words, scope, sizes, system_words
 from mgtop.preflight.check.set_aside import is_set_aside
-from mgtop.preflight.check.stated import Condition, Kind, Size, Stated, Strength
+from mgtop.preflight.check.stated import Bound, Condition, Kind, Size, Stated, Strength
 from mgtop.preflight.check.version_words import Found as FoundVersion
 from mgtop.preflight.check.version_words import versions_in
 from mgtop.preflight.check.words import said, strength_of_heading
 
 _FLAGS = re.IGNORECASE | re.ASCII
+_SIZES = ("vram", "ram", "disk")
 _CLAUSE = re.compile(r"[;;]")
 _MINIMUM = re.compile(r"\bminim|最低|最小", _FLAGS)
 _LABEL = re.compile(
@@ -27,11 +28,14 @@ _SEE = re.compile(
     r"|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
 )
+_UPGRADE = re.compile(r"\b(?:upgrade|update)\b|升级|更新驱动", _FLAGS)
 _SPEED = re.compile(
     r"\b(?:speed|slower|faster|fps|latency)\b|\bseconds?\s*(?:/|per)|\bframes?\s*(?:/|per)|速度|帧率"
     r"|耗时",
     _FLAGS,
 )
+_SUBJECT = re.compile(r"(cuda|python|pytorch|torch|drivers?|驱动)(?:\s+versions?|版本)?", _FLAGS)
+_COMPARISON = re.compile(r"^[\s`*+-]*(?:>=?|≥|<|at least|不低于)\s*\d", _FLAGS)
 _BEGINS_WITH_AMOUNT = re.compile(r"^\W*(?:[^\W\d]+\W+){0,2}\d+\s*G", _FLAGS)
 _IN_BRACKETS = re.compile(
     r"\s*\(\s*((?:minimum|min\.?|recommended|required|optional|tested)[^)]{0,24})\)", _FLAGS
@@ -57,8 +61,22 @@ def requirements_in(text: str, place: Place) -> list[Stated]:
     """All requirements of a sentence, in the order of their places in it."""
     if is_set_aside(text, place.quote, place.headings):
         return []
+    text, place = _with_subject(text, place)
     found = list(_Sentence(text, place).all())
     return [stated for _, stated in sorted(found, key=lambda pair: pair[0])]
+
+
+def _with_subject(text: str, place: Place) -> tuple[str, Place]:
+    """An entry that begins with a comparison is about what leads over to it: ``CUDA:``."""
+    above = place.headings[-1] if place.headings else ""
+    subject = _SUBJECT.fullmatch(above.strip(" :*`+-•"))
+    if subject is None or not _COMPARISON.match(text):
+        return text, place
+    lead = f"{subject[1]} "
+    line_at = place.line_at
+    return lead + text.lstrip(), dataclasses.replace(
+        place, line_at=lambda at: line_at(max(0, at - len(lead)))
+    )
 
 
 class _Sentence:
@@ -121,6 +139,9 @@ class _Sentence:
             if self._is_skipped(found.start):
                 continue
             strength, untested = self.strength(found.start, found.end)
+            if found.any_of[0][0].sign == "<" and _UPGRADE.search(self.text):
+                found = found._replace(any_of=((Bound(">=", found.any_of[0][0].version),),))
+                strength = "minimum"  # upgrade what is older
             strength = _of_version(strength, found)
             if self._tells_nothing(found, strength):
                 continue
@@ -145,7 +166,7 @@ class _Sentence:
         """An upper end that nobody demands may as well be a warning."""
         bounds = found.any_of[0]
         below = len(bounds) == 1 and bounds[0].sign in ("<", "<=", "!=")
-        if below and strength == "tested" and found.kind not in ("cuda", "driver"):
+        if below and strength == "tested":
             return "whether that is asked for or warned of is not clear"
         return ""
 
@@ -244,9 +265,10 @@ class _Sentence:
         condition = Condition()
         if kind not in ("os", "compute_capability"):
             condition = conditions.condition_of(self.text, start, end, self.place.headings)
-            if kind in ("vram", "ram", "disk"):
+            if kind in _SIZES:
                 condition = dataclasses.replace(condition, architectures=())
-            more["unclear"] = more.get("unclear") or conditions.case_of(self.text, start)
+            if kind not in _SIZES:
+                more["unclear"] = more.get("unclear") or conditions.case_of(self.text, start)
         return Stated(
             condition=condition,
             kind=kind,

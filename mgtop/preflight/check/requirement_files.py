@@ -10,6 +10,8 @@ from mgtop.preflight.check.pins import index_of, requirement_of
 from mgtop.preflight.check.prose import Place, lines_of, requirements_in
 from mgtop.preflight.check.stated import Stated, Strength
 
+_LABEL = re.compile(r"\s*(?:for|on|with)\b", re.IGNORECASE)
+"""A comment that says what the pins below it are for."""
 _COMMENT = re.compile(r"(?:^|\s)#\s?(?P<text>.*)$")
 _OPTION = re.compile(r"^-{1,2}[A-Za-z]")
 
@@ -42,7 +44,7 @@ def requirements_txt(text: str, file: str) -> Iterator[Stated]:
 
 def _comment(line: str, file: str, number: int) -> Iterator[Stated]:
     match = _COMMENT.search(line)
-    if match and match["text"].strip():
+    if match and match["text"].strip() and not _LABEL.match(match["text"]):
         place = Place(file=file, quote=match["text"].strip(), line_at=lines_of(number))
         for stated in requirements_in(match["text"], place):
             if stated.kind != "package":  # why a pin stands there, rather than another demand

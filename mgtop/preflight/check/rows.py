@@ -15,12 +15,13 @@ from mgtop.preflight.check.words import strength_of_heading
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _SUBJECT = re.compile(
-    r"v-?ram|memory|\bram\b|显\s*存|内\s*存|\bdisk|storage|磁盘|硬盘|cuda|driver|驱动|python|py?torch"
+    r"v-?ram|memory|\bram\b|显\s*存|内\s*存|\bdisk|storage|磁盘|硬盘|cuda|driver|驱动|python|(?:py)?torch"
     r"|\bgpus?\b|显卡|\bos\b|operating\s+system|系统|compute\s+capability",
     _FLAGS,
 )
 _SAVED = re.compile(r"\bsav(?:ed|ing|ings|es)\b|\breduc|\bless\b|节省|减少|降低", _FLAGS)
 _SYSTEM = re.compile(r"^\W*(?:os|operating\s+system|system|platform|操作系统|系统)\W*$", _FLAGS)
+_ABOUT_SYSTEM = re.compile(r"\bos\b|\bsystems?\b|platform|系统|平台|ubuntu|debian", _FLAGS)
 _GPU = re.compile(r"\bgpus?\b|显卡|显存", _FLAGS)
 _UNIT = re.compile(r"[((\[/,\s](GiB|GB|G|MiB|MB)\s*[))\]]?\s*$", _FLAGS)
 _BARE = re.compile(r"^[~≈<>≥=约\s]*\d+(?:\.\d+)?(?:\s*(?:-|~|–)\s*\d+(?:\.\d+)?)?\s*\+?\s*$")
@@ -70,6 +71,8 @@ def _cells(row: Row, file: str) -> Iterator[Stated]:
             if n != at and other and not _SUBJECT.search(other) and _tells(other, row.headers, n)
         ]
         for stated in requirements_in(text, place):
+            if stated.kind == "os" and not _ABOUT_SYSTEM.search(f"{header} {label} {cell}"):
+                continue  # a device that another row is for
             if stated.kind == "vram" and stated.size is None:
                 continue  # which GPU a row of figures was measured on is no requirement
             key = (stated.kind, stated.size, stated.any_of)

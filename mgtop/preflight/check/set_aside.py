@@ -47,7 +47,7 @@ _ERROR = re.compile(
 )
 """What a program said when it failed."""
 _OTHER_MAKERS = re.compile(
-    r"\bunified\s+memory\b|\bm[1-5]\s+(?:pro|max|ultra|chips?|macs?)\b|\brocm\b|\b(?:amd|radeon)\b"
+    r"\bunified\s+memory\b|\bmacbook\b|\bapple\s*芯片|苹果芯片|\bm[1-5]\s+(?:pro|max|ultra|chips?|macs?)\b|\brocm\b|\b(?:amd|radeon)\b"
     r"|\brx\s*\d{4}|\bgfx\d{3,4}|\bintel\s+(?:arc|gpus?|xpu|gaudi)\b|\bxpu\b|\bgaudi\b|\bascend\b"
     r"|\b910b\b|\bnpus?\b|\bcambricon\b|\bmlu\b|\bmoore\s+threads\b|\bmusa\b|\btpus?\b"
     r"|统一内存|昇腾|寒武纪|摩尔线程|海光",
@@ -55,7 +55,7 @@ _OTHER_MAKERS = re.compile(
 )
 _OURS = re.compile(
     r"\bnvidia\b|\bcuda\b|\b[rg]tx\b|\b[ahb]\d{3}\b|\bpython\b|\blinux\b|\bwindows\b|\bwsl"
-    r"|\bubuntu\b|\bapple\s+silicon\b|\bmac|\bnot\s+(?:\w+\s+)?support|英伟达|不支持",
+    r"|\bubuntu\b|\bapple\s+silicon\b|\bmac\s?os|\bnot\s+(?:\w+\s+)?support|英伟达|不支持",
     _FLAGS,
 )
 """Hardware of other makers only; what is said of it is no matter here."""

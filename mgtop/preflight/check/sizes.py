@@ -94,6 +94,11 @@ _COMPARED = re.compile(
     r"|而不是|而非|相比)\s*(?:the\s+)?(?:about|around|~|约)?\s*$",
     _FLAGS,
 )
+_OR_LESS = re.compile(
+    r"\s*(?:(?:or|and)\s+(?:less|lower|smaller|below|under)\b|(?:及|或)?以下)", _FLAGS
+)
+"""A case, not a need: ``on cards with 12 GB or less``."""
+_LEFT_FREE = re.compile(r"\b(?:leave|keep|reserve)\b[^;]*\bfree\b", _FLAGS)
 _OF_DATA = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:worth\s+)?of\s+(?:\w+\s+)?(?:parameters?|tokens?|data|text|videos?"
     r"|images?|logs?|frames?|clips?|footage)\b(?!\s*(?:memory|ram))",
@@ -204,6 +209,8 @@ def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
             continue
         if low > high or (_COMPARED.search(before) and not changed) or _OF_DATA.match(text[end:]):
             continue
+        if _OR_LESS.match(text[end:]) and not _WILL_NOT_DO.search(text):
+            continue
         if _LESS_BY.search(before) or _MORE_THAN_BEFORE.match(text[end:]):
             continue
         below = _BELOW.search(before)
@@ -211,6 +218,8 @@ def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
         if below and not floor and not _FITS.search(before):
             continue
         kind = _kind(text, start, end, headings)
+        if kind == "vram" and _LEFT_FREE.search(text):
+            continue
         if kind is not None:
             gpus = _gpus(text, start, end) if kind == "vram" else 1
             yield Found(kind, Size(low * 1024, high * 1024, gpus), start, end, floor)

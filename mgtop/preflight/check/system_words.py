@@ -14,6 +14,15 @@ _ABOUT = re.compile(
     r"支持|\bsupport(?:s|ed)\b|\boperating\s+systems?\b|\bOS\b|\bplatforms?\b|\bsystem\b|操作系统|系统|平台",
     _FLAGS,
 )
+_SUPPORT = re.compile(
+    r"\b(?:un|not\s+)?(?:supported|tested|works?|recommended)\b|\byes\b|\bno\b|✓|✔|✅|❌|支持|测试",
+    _FLAGS,
+)
+_OF_ANOTHER = re.compile(
+    r"\s*(?:>=|≥|不低于|至少|(?:needs?|ha(?:s|ve)(?!\s+been)|requires?)\b|测试环境|(?:为|需)|(?:needs?|为|需))",
+    _FLAGS,
+)
+_FAMILIES = ("linux", "windows", "macos", "wsl")
 _USERS = re.compile(
     r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b"
     r"|用户|教程",
@@ -41,6 +50,8 @@ def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, 
     shut_out: list[Found] = []
     wanted: list[Found] = []
     for one in found:
+        if one.name in _FAMILIES and _OF_ANOTHER.match(text[one.end :]):
+            continue  # "Linux needs …", "Linux ≥ 12.2": what follows is needed there
         begin, stop = segment_at(text, one.start, one.end)
         own = said(text[begin:stop])
         after = said(text[stop:])
@@ -71,16 +82,23 @@ def condition_in(text: str, before: int, headings: tuple[str, ...]) -> tuple[str
         rest = text[one.end :]
         users = re.match(r"\s*(?:(?:11|10)\s*)?(?:users?\b|用户)", rest, _FLAGS)
         follows = re.match(
-            r"\s*(?:[,,::(]|$|(?:you|please|install|use|only)\b|[下上]?[,:])", rest, _FLAGS
+            r"\s*(?:[,,::(]|$|(?:you|please|install|use|only|set|run)\b|[下上]?[,:]|上(?=[只请仅需须可要]|使用))",
+            rest,
+            _FLAGS,
         )
         led = re.search(
-            r"(?:^|[,;(。])\W*(?:(?:on|for|under|with)|if\s+(?:you(?:['’]re|\s+are)?\s+)?(?:on"
+            r"(?:^|[,;:(。])\W*(?:目前)?(?:(?:on|for|under|with)|if\s+(?:you(?:['’]re|\s+are)?\s+)?(?:on"
             r"|using|use|running|run)|在|对于)"
             r"\s*(?:native\s+|the\s+)?$",
             lead,
             _FLAGS,
         )
-        if (led and (follows or users)) or (users and re.match(r"^\W*(?:for\s+)?$", lead, _FLAGS)):
+        label = re.match(r"^\W*$", lead) and re.match(r"\s*:", rest) and not _SUPPORT.search(rest)
+        if (
+            label
+            or (led and (follows or users))
+            or (users and re.match(r"^\W*(?:for\s+)?$", lead, _FLAGS))
+        ):
             names.append(one.name)
     if names:
         return tuple(names)

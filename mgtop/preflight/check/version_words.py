@@ -36,7 +36,7 @@ _FILL = (
     r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested"
     r"|between|from|reports?|shows?|prints?|before|prior|older|earlier|lower)\b"
     r"|other|except|v(?=\d)|r(?=\d{3})|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不[得能应可要宜]?(?:低于|小于|少于)|高于|大于"
-    r"|低于|小于|最低|推荐|建议|安装|在|须|请|用|选择|应|介于|达到|不[得能应可]|升级[到至]|更新[到至]|的)*?"
+    r"|低于|小于|最低|推荐|建议|安装|在|须|请勿|请|勿|用|等于|过[低旧]|太[低旧]|选择|应|介于|达到|不[得能应可]|升级[到至]|更新[到至]|的)*?"
 )
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
@@ -58,7 +58,7 @@ _LEFT_OVER = re.compile(
 )
 """A further bound that was not understood: without it a verdict would be a guess."""
 _ALSO = re.compile(
-    rf"^[^\d.;。]{{0,12}}?[,(、]\s*(?P<lead>(?:\b(?:and|but|while|not|avoid|no|don['’]t|do\s+not"
+    rf"^[^\d.;。]{{0,12}}?[,(、]\s*(?P<lead>(?:\b(?:and|but|while|although|though|except|not|avoid|no|don['’]t|do\s+not"
     rf"|use|with|support|required?|recommended|minimum)\b|"
     rf"不要使用|不要用|请勿使用|不支持|推荐|建议|最低|至少|使用|而|\s|:)*){_NUMBER}"
     rf"(?P<verb>\s*(?:(?:is|are|was|will|works?|breaks?|fails?|crashes|has|does|do|at\s+(?:least"

@@ -47,7 +47,7 @@ _NEGATIVE = _words(
     r"\bout[\s-]of[\s-]memory\b|\booms?\b",
     r"不要(?:使用|安装|用|升级)|请勿|切勿|避免使用|不再支持|弃用|不推荐|不建议|报错|崩溃|不适用|不够|不足以|会失败|存在(?:\w|[一-龥]){0,4}问题|有问题",
     r"\b(?:will\s+not|won['’]t)\s+do\b",
-    r"不支持|不兼容|无法(?:运行|使用)|不能(?:运行|使用)",
+    r"不支持|不兼容|无法(?:运行|使用|加载|启动|工作)|无法在[^,。]{0,16}(?:运行|使用)|不能(?:运行|使用)",
 )
 _OPTIONAL = _words(r"\boptional(?:ly)?\b", r"可选")
 _RECOMMENDED = _words(
@@ -105,6 +105,7 @@ _DEMAND = _words(
     r"\b(?:has|have)\s+to\b",
     r"\bwants?\b",
     r"\bmake\s+sure\b",
+    r"\bplease\s+use\b|\bstay\s+(?:with|on|at|below)\b|\bpin\b|\bup(?:grade|date)\s+(?:your|the|to)\b|升级|更新(?=[到至])",
     r"\bensure\b",
     r"须|需|要求|适用于|仅支持|只支持|务必|必需|请使用|请安装|请预留|请确保|依赖",
 )
