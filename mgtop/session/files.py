@@ -7,7 +7,7 @@ from pathlib import Path
 from mgtop.session.log_files import log_files
 from mgtop.session.marks import MARKS_NAME
 
-DIGEST_NAME = "digest.msgpack"
+DIGEST_NAME = "digest.msgpack.zz"
 """What was made of them (:mod:`mgtop.report.digest`); anybody may delete it."""
 
 
