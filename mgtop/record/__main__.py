@@ -36,18 +36,19 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m mgtop.record FOLDER", file=sys.stderr)
         return NOT_STARTED
     folder = Path(arguments[0]).absolute()
+    place = _place(folder)
     _ignore_hangup()
     asked = _listen()
     target: Target | Followed | None = None
     try:
         plan = take_plan(folder)
-        write_status(folder, Status(recorder_pid=os.getpid()))
+        write_status(place, Status(recorder_pid=os.getpid()))
         with _lock(folder) as lock:
             recorder, target = _open(folder, plan, asked)
             if not isinstance(target, PipeTarget):  # its pid means another process here
                 lock.update(target_pid=target.pid)
             write_status(
-                folder,
+                place,
                 Status(
                     state="recording",
                     recorder_pid=os.getpid(),
@@ -56,15 +57,24 @@ def main(arguments: list[str]) -> int:
                 ),
             )
             recorder.run()
-            return _end(folder, target, 0, recorder.reason)
+            return _end(place, target, 0, recorder.reason)
     except (TargetNotStarted, CannotAttach, AlreadyAttached, PipeError, SessionBusy) as error:
-        return _end(folder, target, NOT_STARTED, f"error: {error}", str(error))
+        return _end(place, target, NOT_STARTED, f"error: {error}", str(error))
     except SessionWriteError as error:
-        return _end(folder, target, WRITE_FAILED, f"error: {error}", str(error))
+        return _end(place, target, WRITE_FAILED, f"error: {error}", str(error))
     except Exception as error:
         traceback.print_exc()
         message = f"internal error of the recorder ({type(error).__name__}: {error})"
-        return _end(folder, target, FAULT, f"error: {message}", message)
+        return _end(place, target, FAULT, f"error: {message}", message)
+
+
+def _place(folder: Path) -> Path:
+    """The folder by a handle: its status goes with it, should somebody move it meanwhile."""
+    try:
+        place = Path(f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}")
+    except OSError:
+        return folder
+    return place if place.exists() else folder
 
 
 def _open(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Target | Followed]:

@@ -120,7 +120,12 @@ def outcome_of(folder: Path) -> Outcome:
     status = read_status(folder) or Status()
     lost = status.state != "ended"
     message = status.message
-    if lost:
+    if lost and not folder.exists():
+        message = (
+            f"The session's folder {folder} is not there any more: it was moved or deleted while "
+            "it was recorded. Where it was moved, the recording in it goes to its end."
+        )
+    elif lost:
         message = (
             "The recorder ended unexpectedly (killed?): what happened until then is kept, "
             f"what happens now is not recorded. Its notes are in {folder / RECORDER_LOG}."

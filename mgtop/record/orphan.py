@@ -22,7 +22,7 @@ def stop_orphan(folder: Path) -> bool | None:
         Whether all have ended; None where the program was not running any more.
     """
     owner = read_owner(folder)
-    if owner is None or owner.target_pid is None or owner.target_proc is None:
+    if owner is None or owner.target_pid is None or owner.target_proc is None or not owner.here:
         return None
     if not is_running(owner.target_pid, owner.target_proc):
         return None

@@ -12,6 +12,7 @@ import msgspec
 
 from mgtop.session.writer import cannot_write
 from mgtop.wire.records import proc_of
+from mgtop.wire.text import printable
 
 LOCK_NAME = "recorder.lock"
 _CONTENT_BYTES = 512
@@ -23,12 +24,32 @@ class SessionBusy(Exception):
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorder's and the target's pids with their ``proc`` numbers."""
+    """The recorder's and the target's pids with their ``proc`` numbers.
+
+    ``machine``: where these pids mean anything (:func:`this_machine`), on the host ``host``; empty
+    in sessions of before.
+    """
 
     pid: int
     proc: int
     target_pid: int | None = None
     target_proc: int | None = None
+    machine: str = ""
+    host: str = ""
+
+    @property
+    def here(self) -> bool:
+        """Whether its pids are of this machine, as this process counts them."""
+        return not self.machine or self.machine == this_machine()
+
+
+def this_machine() -> str:
+    """This boot of this machine, and this namespace of pids; empty where that is not told."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
 
 
 def proc_number(pid: int) -> int | None:
@@ -64,7 +85,12 @@ class SessionLock:
         except OSError as error:
             self.release()
             raise cannot_write(self._path, error) from None
-        self._owner = Owner(pid=os.getpid(), proc=proc_number(os.getpid()) or 0)
+        self._owner = Owner(
+            pid=os.getpid(),
+            proc=proc_number(os.getpid()) or 0,
+            machine=this_machine(),
+            host=printable(os.uname().nodename),
+        )
         self._write()
 
     def update(self, target_pid: int) -> None:

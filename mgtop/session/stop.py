@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from mgtop.session.lock import is_live, proc_number, read_owner
+from mgtop.session.marks import clean
 
 
 class NotLive(Exception):
@@ -27,6 +28,11 @@ def request_stop(folder: Path, target: bool) -> None:
     if not is_live(folder):
         raise NotLive(f"{folder.name} is not being recorded (any more)")
     owner = read_owner(folder)
+    if owner is not None and not owner.here:
+        raise CannotStop(
+            f"{folder.name} is being recorded on another machine or in another container "
+            f"({clean(owner.host)}); stop it there"
+        )
     if owner is None or proc_number(owner.pid) != owner.proc:
         if not is_live(folder):
             raise NotLive(f"{folder.name} is not being recorded any more")

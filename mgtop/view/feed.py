@@ -114,6 +114,11 @@ class Feed:
         """The recorder is gone without having said that it ends."""
         return not self._live and not self._ended and self.caught_up
 
+    @property
+    def folder_gone(self) -> bool:
+        """The session's folder was moved or deleted while it was recorded."""
+        return self.recorder_lost and not self.folder.exists()
+
     def poll(self, budget_ns: int = 40_000_000) -> int:
         """Read on, for about ``budget_ns``; return how many records came."""
         began = self._clock()

@@ -51,6 +51,8 @@ class Status:
     damaged: int = 0
     """Damaged places of the log."""
     recorder_lost: bool = False
+    folder_gone: bool = False
+    """The session is not where it was: nothing that comes now is seen."""
     message: str = ""
     """Something just done, as "marked": it takes the place of the keys for a while."""
     head_ns: int | None = None
@@ -83,6 +85,8 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     elif status.head_ns is not None:
         sign = "▶" if status.playing else "❚❚"
         pieces.append((f"  {sign} {clock(status.head_ns)} ×{status.speed:g}", "warn"))
+    elif status.folder_gone:
+        pieces.append(("  ✖ FOLDER MOVED OR DELETED, the recording may go on in it", "bad"))
     elif status.recorder_lost:
         pieces.append(("  ✖ RECORDER GONE, the target may go on", "bad"))
     elif status.recording and view.state != "ended":

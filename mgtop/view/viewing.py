@@ -77,6 +77,7 @@ class Viewing:
             pace=str(self.pace),
             damaged=feed.damaged,
             recorder_lost=feed.recorder_lost,
+            folder_gone=feed.folder_gone,
             message=self._message if time.monotonic() < self._message_until else reading,
             head_ns=None if head_ns is None else head_ns - feed.model.about.start_ns,
             playing=timeline.playing,

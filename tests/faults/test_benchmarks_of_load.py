@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.day import slope
+from benchmarks.accelerated import slope
 from benchmarks.gpu.effect import BESIDE, change, told
 from benchmarks.gpu.replayed_machine import NEIGHBOUR_PID, Machine
 from benchmarks.load import per_hour

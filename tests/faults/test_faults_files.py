@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from mgtop.record.launch import LaunchError, Recording
+from mgtop.record.status import read_status
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME
-from mgtop.wire.records import AnyRecord, FrameEmit
+from mgtop.wire.records import AnyRecord, FrameEmit, SessionEnd
 from tests.faults.programs_at_fault import Program
 from tests.record.recording import losses, of, read, record, until
 
@@ -155,3 +156,22 @@ def test_a_bit_flipped_anywhere_in_a_recorded_log_costs_one_append(
         assert records[before:] == whole[len(whole) - after :]  # one run is missing, no more
         largest = max(largest, len(whole) - len(records))
     assert 0 < largest < len(whole) / 2
+
+
+def test_a_folder_moved_while_it_is_recorded_holds_the_recording_to_its_end(
+    tmp_path: Path, started: list[Recording]
+) -> None:
+    program = Program(tmp_path, 20, 0, "wait", shell=False)
+    started.append(record(tmp_path, program.command))
+    until(lambda: program.returned() >= 20)
+    moved = tmp_path / "moved"
+    started[0].folder.rename(moved)
+    program.let_go()
+    outcome = started[0].wait(30)
+    assert "moved or deleted" in outcome.message
+    status = read_status(moved)
+    assert status is not None
+    assert (status.state, status.exit_code, status.target_code) == ("ended", 0, 7)
+    records = read(moved)
+    assert isinstance(records[-1], SessionEnd)
+    assert len(of(FrameEmit, records)) == program.returned()

@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from mgtop.cli.main import run
 from mgtop.record.launch import Recording
-from mgtop.wire.records import FrameEmit
+from mgtop.session.lock import LOCK_NAME, SessionLock, this_machine
+from mgtop.session.writer import LogWriter
+from mgtop.wire.records import FrameEmit, SessionStart
 from tests.faults.programs_at_fault import Program
 from tests.record.recording import ROOT, losses, of, read, record, until
 
@@ -222,3 +225,28 @@ def reported(folder: Path) -> dict[str, Any]:
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def test_pids_of_another_machine_are_nobodys_here(
+    tmp_path: Path, started: list[Recording], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two hosts share the folder of sessions: the numbers of the one mean others on the other."""
+    bystander = subprocess.Popen(["sleep", "60"])
+    try:
+        folder = tmp_path / "session"
+        folder.mkdir()
+        LogWriter(folder).append([SessionStart(1, 1, 1, "0", "x")])
+        with SessionLock(folder) as lock:
+            lock.update(target_pid=bystander.pid)
+            path = folder / LOCK_NAME
+            text = path.read_text()
+            path.write_text(text.replace(this_machine(), "another boot pid:[1]"))
+            assert run(["stop", str(folder), "--target"]) == 2
+            assert "on another machine" in capsys.readouterr().err
+        assert run(["stop", str(folder), "--target"]) == 0  # its lock is not seen from here
+        assert bystander.poll() is None
+        path.write_text(text)
+        assert run(["stop", str(folder), "--target"]) == 0
+        assert bystander.wait(15) == -signal.SIGTERM
+    finally:
+        bystander.kill()

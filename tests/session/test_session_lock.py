@@ -21,6 +21,7 @@ from mgtop.session.lock import (
     is_live,
     proc_number,
     read_owner,
+    this_machine,
 )
 from mgtop.session.stop import CannotStop, NotLive, request_stop
 from mgtop.session.writer import SessionWriteError
@@ -97,14 +98,15 @@ def test_it_says_who_holds_it(tmp_path: Path) -> None:
         own = proc_number(os.getpid())
         assert own is not None
         assert pid_of(own) == os.getpid()
-        assert read_owner(tmp_path) == Owner(pid=os.getpid(), proc=own)
+        owner = read_owner(tmp_path)
+        assert owner is not None
+        assert (owner.pid, owner.proc, owner.here) == (os.getpid(), own, True)
+        assert (owner.machine, owner.host) == (this_machine(), os.uname().nodename)
         lock.update(target_pid=os.getppid())
-        assert read_owner(tmp_path) == Owner(
-            pid=os.getpid(),
-            proc=own,
-            target_pid=os.getppid(),
-            target_proc=proc_number(os.getppid()),
-        )
+        told = read_owner(tmp_path)
+        assert told is not None
+        assert (told.pid, told.proc, told.target_pid) == (os.getpid(), own, os.getppid())
+        assert told.target_proc == proc_number(os.getppid())
 
 
 def test_a_target_that_is_gone_already(tmp_path: Path) -> None:

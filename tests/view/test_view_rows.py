@@ -96,6 +96,12 @@ def test_a_dead_recorder_is_said() -> None:
     assert "● rec" not in shown
 
 
+def test_a_folder_that_was_moved_is_said() -> None:
+    shown = header(live_view(), Status(recorder_lost=True, folder_gone=True))
+    assert "MOVED OR DELETED" in shown
+    assert "RECORDER GONE" not in shown
+
+
 def test_a_pause_says_what_becomes_of_the_recording() -> None:
     assert "PAUSED (recording goes on)" in header(live_view(), Status(True, recording=True))
     assert "PAUSED (no longer recorded)" in header(live_view(), Status(True))

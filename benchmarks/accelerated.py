@@ -1,6 +1,6 @@
 """A day's session in minutes: what grows in the recorder, the process that reads along, the view.
 
-    python -m benchmarks.day [--hours 24] [--faster 100] [--view] [--every 60]
+    python -m benchmarks.accelerated [--hours 24] [--faster 100] [--view] [--every 60]
 
 All of it is the real thing: probe, FIFO, recorder, log, a replay of the NVML traffic of an H200
 on one GPU, a view in a pseudo-terminal (``--view``). Only their clocks run faster
