@@ -60,6 +60,10 @@ class GpuLog:
     def __init__(self) -> None:
         self.peaks: dict[Stage, Peak] = {}
         self.pending: deque[Sample] = deque()
+        self.added = 0
+        """Readings that ever waited."""
+        self.found: tuple[tuple[object, ...], dict[Stage, Peak]] | None = None
+        """Peaks with those that wait, and what they were found from."""
         self.points = Points()
         self.falls = 0
         """Quick falls of device memory while requests ran near the limit."""
@@ -76,6 +80,7 @@ class GpuLog:
 
     def wait(self, t_ns: int, what: What, value: int, stage_ns: int | None = None) -> None:
         """Take a reading, whose stage is decided later."""
+        self.added += 1
         self.pending.append(Sample(t_ns, what, value, t_ns if stage_ns is None else stage_ns))
         for sample in self._carried.pop(what, ()):
             sample.value = min(sample.value, value)
@@ -90,6 +95,7 @@ class GpuLog:
         in use when the stage began. ``at_rest``: nothing is allocated in it, so what the next
         reading finds was there when the stage before ended.
         """
+        self.added += 1
         for what, value in self.in_use.items():
             sample = Sample(t_ns, what, value, t_ns, carried=True)
             self.pending.append(sample)

@@ -7,7 +7,7 @@ on how they were batched nor on when somebody asked; only ages need a time from 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from mgtop.analysis.about import About
@@ -154,6 +154,14 @@ class Model:
                 newest_ns = record.t_ns
         if newest_ns is not None:
             self.passed(newest_ns)
+
+    @property
+    def needed(self) -> Collection[type]:
+        """The kinds of records that say something of requests.
+
+        Where it does not judge, only the time is taken of all others.
+        """
+        return self._takes
 
     def passed(self, t_ns: int) -> None:
         """Say that something was recorded then which is not fed."""

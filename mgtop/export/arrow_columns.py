@@ -27,7 +27,8 @@ class NotColumns(Exception):
     """These columns hold what no record of that kind can."""
 
 
-def _tag(kind: type[r.Record]) -> int:
+def tag_of(kind: type[r.Record]) -> int:
+    """Its number in logs."""
     tag = kind.__struct_config__.tag
     assert isinstance(tag, int)
     return tag
@@ -41,15 +42,15 @@ def _numbers(kind: type[r.Record]) -> dict[str, int]:
 
 _SPAN = _numbers(r.Span)
 _READ: dict[int, tuple[type[r.Record], str, bool, dict[str, tuple[str, int]]]] = {
-    _tag(r.TorchMemory): (
+    tag_of(r.TorchMemory): (
         r.TorchMemory, "device", True,
         {
             "torch_allocated_mib": ("allocated_bytes", MIB),
             "torch_reserved_mib": ("reserved_bytes", MIB),
         },
     ),
-    _tag(r.GpuMemory): (r.GpuMemory, "gpu", False, {"gpu_memory_mib": ("used_bytes", MIB)}),
-    _tag(r.GpuUtilisation): (
+    tag_of(r.GpuMemory): (r.GpuMemory, "gpu", False, {"gpu_memory_mib": ("used_bytes", MIB)}),
+    tag_of(r.GpuUtilisation): (
         r.GpuUtilisation, "gpu", False,
         {
             "gpu_util_percent": ("percent", 1),
@@ -58,8 +59,12 @@ _READ: dict[int, tuple[type[r.Record], str, bool, dict[str, tuple[str, int]]]] =
     ),
 }  # fmt: skip
 """By tag: what it is, its device's field, whether it is of a process, and its samples."""
-SPAN_TAG = _tag(r.Span)
-TAGS = frozenset({SPAN_TAG, *_READ})
+SPAN_TAG = tag_of(r.Span)
+SPANS_ALONE = frozenset({SPAN_TAG})
+READINGS = frozenset(_READ)
+"""Tags of the kinds of which there are samples, as columns here."""
+OTHER_READINGS = frozenset(map(tag_of, Sampled(0).kinds)) - READINGS
+"""Tags of the kinds of which there are samples, by records."""
 _BAD = (pa.ArrowException, TypeError, ValueError, OverflowError, IndexError)
 _PLACES = 8
 """More than one record makes samples."""
@@ -84,12 +89,18 @@ def also_fed(model: Model) -> Callable[[Kind], Sequence[int]]:
     return needed
 
 
-def spans_batch(kind: Kind, model: Model, begin_ns: int) -> pa.RecordBatch:
+def spans_batches(chunk: Chunk, model: Model) -> list[pa.RecordBatch]:
     """The spans of a chunk.
 
     Raises:
-        NotColumns: some cannot be spans.
+        NotColumns: some cannot be spans, or there are too few for columns.
     """
+    if not chunk.apart:
+        raise NotColumns("few records")
+    return [_spans_batch(kind, model, model.about.start_ns) for kind in chunk.kinds]
+
+
+def _spans_batch(kind: Kind, model: Model, begin_ns: int) -> pa.RecordBatch:
     try:
         ended, lasted = _int64(kind.t_ns), _int64(_field(kind, _SPAN, "duration_ns"))
         _in_range(ended, -LONGEST_NS + 1)
@@ -125,10 +136,12 @@ def samples_batch(chunk: Chunk, sampled: Sampled) -> pa.RecordBatch:
     """The samples of a chunk, in the order of its records.
 
     Raises:
-        NotColumns: some cannot be readings.
+        NotColumns: some cannot be readings, or there are too few for columns.
     """
+    if not chunk.apart:
+        raise NotColumns("few records")
     try:
-        parts = [part for kind in chunk.kinds if kind.tag in _READ for part in _read(kind, sampled)]
+        parts = [part for kind in chunk.kinds for part in _read(kind, sampled)]
     except _BAD as error:
         raise NotColumns(str(error)) from None
     counted = {kind for kind in map(type, chunk.records) if kind in sampled.kinds} - _TYPES

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,16 +14,18 @@ from mgtop.analysis.model import Model
 from mgtop.analysis.summary import Summary
 from mgtop.export import arrow
 from mgtop.export import arrow_columns as columns
-from mgtop.export.arrow_columns import TAGS, also_fed
 from mgtop.export.emits import Emits, late_frames
 from mgtop.report.load import summarise
 from mgtop.report.samples import Sampled
-from mgtop.session.chunk_columns import Chunk, ChunkReader
+from mgtop.session.chunk_columns import ChunkReader
+from mgtop.session.files import files_read
 from mgtop.session.lock import is_live
 from mgtop.session.marks import MarksReader
 
 ROWS = 1 << 18
 """Rows of a group in a file."""
+WORTH_A_PROCESS_BYTES = 2 << 20
+"""Of a larger log the readings are written by a process of their own."""
 
 
 def write(
@@ -41,54 +44,63 @@ def write(
         OSError: it cannot be written.
     """
     summary = summarise(folder, told) if judge else Summary()
+    if sum(file.stat().st_size for file in files_read(folder)) < WORTH_A_PROCESS_BYTES:
+        write_samples(folder, out)
+        _write_frames(folder, out, summary, told)
+        return
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # readings need nothing of frames
+        samples = pool.submit(write_samples, folder, out)
+        _write_frames(folder, out, summary, told)
+        samples.result()
+
+
+def write_samples(folder: Path, out: Path) -> None:
+    """Write ``samples`` alone; ``folder`` and ``out`` as for :func:`write`."""
+    reader = ChunkReader(folder, columns.READINGS, records=columns.OTHER_READINGS)
+    sampled: Sampled | None = None
+    with _Rows(out / "samples.parquet", arrow.SAMPLES) as rows:
+        for chunk in reader.chunks():
+            if sampled is None:
+                model = Model(judge=False)
+                model.feed_all(chunk.whole())
+                sampled = Sampled(model.about.start_ns)
+            try:
+                rows.add(columns.samples_batch(chunk, sampled))
+            except columns.NotColumns:
+                rows.add(arrow.samples_batch(sampled.rows(chunk.whole())))
+
+
+def _write_frames(
+    folder: Path, out: Path, summary: Summary, told: Callable[[float], None] | None
+) -> None:
     live = is_live(folder)  # asked first: what the recorder wrote last is read below
     model = Model(judge=False)
     emits = Emits(model)
-    reader = ChunkReader(folder, TAGS, also_fed(model))
+    needed = frozenset(map(columns.tag_of, model.needed))
+    reader = ChunkReader(folder, columns.SPANS_ALONE, columns.also_fed(model), needed)
     about = model.about
-    sampled: Sampled | None = None
-    with ExitStack() as files:
-        spans = files.enter_context(_Rows(out / "spans.parquet", arrow.SPANS))
-        samples = files.enter_context(_Rows(out / "samples.parquet", arrow.SAMPLES))
+    with _Rows(out / "spans.parquet", arrow.SPANS) as rows:
         for chunk in reader.chunks():
             model.feed_all(chunk.records)
             if chunk.newest_ns is not None:
                 model.passed(chunk.newest_ns)
-            sampled = sampled or Sampled(about.start_ns)
-            _add(chunk, model, sampled, spans, samples)
+            try:
+                for batch in columns.spans_batches(chunk, model):
+                    rows.add(batch)
+            except columns.NotColumns:
+                rows.add(arrow.spans_batch(chunk.whole(), model.traffic, about.start_ns))
             if told is not None:
                 told(reader.log.share_read)
     for mark in MarksReader(folder).poll():
         model.feed(mark)
     if not live:
         model.finish()
-    frames = arrow.frames_table(emits, about.start_ns, late_frames(summary))
     for name, table in (
-        ("frames", frames),
+        ("frames", arrow.frames_table(emits, about.start_ns, late_frames(summary))),
         ("tails", arrow.tails_table(summary.tails.frames)),
         ("marks", arrow.marks_table(model.summary().marks)),
     ):
         pq.write_table(table, out / f"{name}.parquet", row_group_size=ROWS, compression="zstd")
-
-
-def _add(chunk: Chunk, model: Model, sampled: Sampled, spans: _Rows, samples: _Rows) -> None:
-    begin_ns = sampled.begin_ns
-    try:
-        if not chunk.kinds:
-            raise columns.NotColumns("too few for columns")
-        batches = [
-            columns.spans_batch(kind, model, begin_ns)
-            for kind in chunk.kinds
-            if kind.tag == columns.SPAN_TAG
-        ]
-        read = columns.samples_batch(chunk, sampled)
-    except columns.NotColumns:
-        records = chunk.whole()
-        batches = [arrow.spans_batch(records, model.traffic, begin_ns)]
-        read = arrow.samples_batch(sampled.rows(records))
-    for batch in batches:
-        spans.add(batch)
-    samples.add(read)
 
 
 class _Rows:

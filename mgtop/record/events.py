@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from mgtop.record.images import Images
 from mgtop.record.limits import PLAUSIBLE, printable
 from mgtop.record.loss import LossAccount
 from mgtop.wire.framing import Malformed, Splitter, decode_event
@@ -56,6 +57,7 @@ class Intake:
         self._route = ROUTES.index(source) if source in _OF_PROGRAMS else None
         self._earliest_ns = earliest_ns
         self._losses = losses
+        self._images = Images(losses)
         self._splitter = Splitter()
         self._garbage_seen = 0
         self._received: dict[tuple[int, int], None] = {}
@@ -87,6 +89,7 @@ class Intake:
             if not PLAUSIBLE[type(event)](event):
                 self._count_unusable(event.seq, event.proc, now_ns)
                 continue
+            event = self._images.take(event)
             if not losses.accept(event.proc, event.seq, now_ns):
                 losses.malformed(0)
                 continue

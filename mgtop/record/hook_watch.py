@@ -6,6 +6,7 @@ looked at from outside: how their Python was started, and with which environment
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -41,6 +42,14 @@ _NO_PYTHON = (
 )
 
 
+_GOES_ON = (
+    "The program that was launched has ended, but what it started goes on, unrecorded: {}. Launch "
+    "it in the foreground, or record it with mgtop attach PID."
+)
+_HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "compile_worker")
+"""Processes that end by themselves once the program has."""
+
+
 class HookWatch(Sampler):
     """Looks at the program's processes until one of them speaks. Has no thread.
 
@@ -66,6 +75,7 @@ class HookWatch(Sampler):
         self._reasons: dict[int, str] = {}
         self._hooked: set[int] = set()
         self._said_reasons = self._ended = False
+        self._launched = next(iter(pids()), None)
 
     def start(self) -> None:
         """Nothing to start."""
@@ -86,7 +96,7 @@ class HookWatch(Sampler):
         texts: list[str] = []
         if self._stop.is_set():
             self._ended = True
-            texts = self._last_words(now_ns - self._began_ns)
+            texts = self._going_on() or self._last_words(now_ns - self._began_ns)
         elif self._intake.emitting is None and now_ns >= self._next_ns:
             self._look()
             self._wait_ns = min(2 * self._wait_ns, PATIENCE_NS)
@@ -141,6 +151,19 @@ class HookWatch(Sampler):
         elif not self._reasons:
             texts = [_NO_PYTHON]
         return texts
+
+    def _going_on(self) -> list[str]:
+        """What of the program outlives the process that was launched."""
+        pids = self._pids()
+        if self._launched is None or self._launched in pids:
+            return []
+        shown = []
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                words = _words(pid)
+                if any(words) and not any(name in word for name in _HELPERS for word in words):
+                    shown.append(f"{pid} ({_shown(words)})")
+        return [_GOES_ON.format(", ".join(shown[:_MOST]))] if shown else []
 
     def _is_explained(self, target: str) -> bool:
         """Whether the program's side has said already what is wrong with a hook."""

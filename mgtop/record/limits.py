@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
+from mgtop.session.secrets import mask, mask_text
 from mgtop.wire.records import (
     FIRST_FREE_NAME,
     ROUTES,
@@ -124,7 +125,10 @@ PLAUSIBLE: dict[type[Event], Callable[[AnyEvent], bool]] = {
 
 
 def printable(event: AnyEvent) -> AnyEvent:
-    """The event with its texts made safe to print: no control or direction characters.
+    """The event with its texts made safe to keep and to print.
+
+    No control or direction characters, and no secrets: what a program tells of a request is
+    kept in the log.
 
     Parameters of a request are brought down to plain data (numbers, texts, flat lists).
     """
@@ -134,9 +138,9 @@ def printable(event: AnyEvent) -> AnyEvent:
     for name in event.__struct_fields__:
         value = getattr(event, name)
         if isinstance(value, str):
-            cleaned: Any = clean(value)
+            cleaned: Any = mask_text(clean(value))
         elif isinstance(value, dict):
-            cleaned = clean_params(value)
+            cleaned = mask(clean_params(value))
         else:
             continue
         if cleaned != value:

@@ -32,6 +32,7 @@ class ProcessLoss:
         self.received = 0
         self.malformed = 0
         self.dropped_by_probe = 0
+        self.missing_before = 0
         self.last_ns = now_ns
         self._recent: deque[tuple[int, int]] = deque([(now_ns, 0)])
 
@@ -52,9 +53,16 @@ class ProcessLoss:
         self.last_ns = now_ns
         return True
 
+    def begins_anew(self) -> None:
+        """Another program has taken the process's place, and numbers its events from 0."""
+        self.missing_before = self.missing()
+        self.first = self.next = LossAccount.FIRST_SEQ
+        self.received = self.dropped_by_probe = 0
+
     def missing(self) -> int:
         """Numbers not seen, with those still under way; never less than the probe's own count."""
-        return max(self.next - self.first - self.received, self.dropped_by_probe, 0)
+        missing = max(self.next - self.first - self.received, self.dropped_by_probe, 0)
+        return self.missing_before + missing
 
     def settled(self, now_ns: int) -> int:
         """The least :meth:`missing` of the last :data:`SETTLE_NS`. Call it regularly."""
@@ -101,6 +109,13 @@ class LossAccount:
                 process = ProcessLoss(seq, now_ns)
             self._processes[proc] = process
         return process.accept(seq, now_ns)
+
+    def begins_anew(self, proc: int) -> None:
+        """Another program has taken a process's place (``exec``)."""
+        process = self._processes.get(proc)
+        if process is not None:
+            process.begins_anew()
+            self._dropped_before.pop(proc, None)
 
     def pulse(self, proc: int, dropped: int) -> None:
         """The probe's own count of events it dropped (cumulative)."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from mgtop.record.limits import clean
 from mgtop.record.output_file import Line
 from mgtop.record.output_lines import LONGEST_TEXT, plain, recognise
+from mgtop.session.secrets import mask_text
 from mgtop.wire.memory_amounts import amounts_in
 from mgtop.wire.records import OutputLine
 
@@ -63,7 +64,7 @@ class Messages:
         found = recognise(line.text)
         if found is None:
             return []
-        kind, text = found
+        kind, text = found[0], mask_text(found[1])
         if kind not in MEMORY_KINDS:
             if now_ns // _SECOND_NS != self._second:
                 self._second, self._in_second = now_ns // _SECOND_NS, 0
@@ -98,7 +99,7 @@ class Messages:
             return []
         first, *others = self._lines
         message = "\n".join([first, *(re.sub(_PREFIX, "", line, count=1) for line in others)])
-        text = clean(re.sub(r"\s+", " ", message).strip()[:LONGEST_TEXT])
+        text = mask_text(clean(re.sub(r"\s+", " ", message).strip()[:LONGEST_TEXT]))
         return [
             OutputLine(
                 t_ns=record.t_ns,

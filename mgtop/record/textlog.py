@@ -26,6 +26,7 @@ from mgtop.record.textlog_lines import (
 )
 from mgtop.record.textlog_request import Request
 from mgtop.record.textlog_stages import STAGES, Clock, frame_of_stages
+from mgtop.session.secrets import mask, mask_text
 from mgtop.wire.records import (
     FIRST_FREE_NAME,
     ROUTES,
@@ -300,7 +301,8 @@ class TextLog:
 
     def _announce(self, request: Request, name: str, at_ns: int) -> None:
         head = (at_ns, self._next(), self._proc, 0)
-        self._out.append(RequestReceived(*head, request.number, name, request.params, LOG_ROUTE))
+        told = (mask_text(name), mask(request.params))
+        self._out.append(RequestReceived(*head, request.number, *told, LOG_ROUTE))
 
     # ------------------------------------------------------------------ events
 

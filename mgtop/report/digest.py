@@ -12,6 +12,7 @@ import contextlib
 import functools
 import os
 import tempfile
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -64,8 +65,12 @@ def find(folder: Path) -> Digest | None:
     """The digest of a session, where there is one that still holds."""
     try:
         with open(folder / NAME, "rb") as file:
-            digest = msgspec.msgpack.decode(file.read(_MOST_BYTES), type=Digest)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            opener = zlib.decompressobj()
+            data = opener.decompress(file.read(_MOST_BYTES), _MOST_BYTES)
+        if not opener.eof:
+            return None
+        digest = msgspec.msgpack.decode(data, type=Digest)
+    except (OSError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return digest if digest.origin == origin_of(folder) else None
 
@@ -80,7 +85,7 @@ def keep(folder: Path, digest: Digest) -> bool:
         return False
     try:
         with open(fd, "wb") as file:
-            file.write(msgspec.msgpack.encode(digest))
+            file.write(zlib.compress(msgspec.msgpack.encode(digest), 3))
         os.replace(new, folder / NAME)
     except (OSError, msgspec.MsgspecError, ValueError):
         with contextlib.suppress(OSError):

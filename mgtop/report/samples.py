@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -74,7 +74,7 @@ class Sampled:
         }
 
     @property
-    def kinds(self) -> Container[type]:
+    def kinds(self) -> Collection[type]:
         """Records of which there are samples."""
         return self._takes
 

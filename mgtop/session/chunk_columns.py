@@ -56,6 +56,7 @@ class Chunk(NamedTuple):
         places: where each of ``records`` stands among all of the chunk.
         newest_ns: the newest time of all.
         whole: gives all of it as records, where the columns turn out to be no good.
+        apart: False: everything came as records, since there are few.
     """
 
     kinds: list[Kind]
@@ -63,6 +64,7 @@ class Chunk(NamedTuple):
     places: Sequence[int]
     newest_ns: int | None
     whole: Callable[[], list[AnyRecord]]
+    apart: bool
 
 
 class ChunkReader:
@@ -72,15 +74,22 @@ class ChunkReader:
         folder: the session's.
         tags: kinds that are wanted as columns, where a chunk has many records.
         besides: which of a kind, by their number in it, are wanted as records, too.
+        records: kinds that are wanted as records alone; None: all others. Of a chunk with few
+            records, all come as records.
     """
 
     def __init__(
-        self, folder: Path, tags: Container[int], besides: Callable[[Kind], Sequence[int]]
+        self,
+        folder: Path,
+        tags: Container[int],
+        besides: Callable[[Kind], Sequence[int]] = lambda kind: (),
+        records: Container[int] | None = None,
     ) -> None:
         self.log = LogReader(folder, most_bytes=MOST_BYTES)
         self._uncounted = LogReader(folder)
         self._tags = tags
         self._besides = besides
+        self._records = records
 
     def chunks(self) -> Iterator[Chunk]:
         """All that are there now."""
@@ -114,13 +123,13 @@ class ChunkReader:
                     continue
                 values = list(_rows(kind))
                 rows.update((own[number], values[number]) for number in chosen)
-            else:
+            elif self._records is None or tag in self._records:
                 rows.update(zip(own, _rows(kind), strict=True))
         order = sorted(rows)
         records = self.log.decode(_encode([rows[place] for place in order]))
         if len(records) != len(order):  # some are of a newer version, and counted by now
             return _plain(whole())
-        return Chunk(kinds, records, order, max(times), whole)
+        return Chunk(kinds, records, order, max(times), whole, apart=True)
 
 
 def _rows(kind: Kind) -> Iterator[tuple[Any, ...]]:
@@ -129,4 +138,4 @@ def _rows(kind: Kind) -> Iterator[tuple[Any, ...]]:
 
 def _plain(records: list[AnyRecord]) -> Chunk:
     newest_ns = max((record.t_ns for record in records), default=None)
-    return Chunk([], records, range(len(records)), newest_ns, lambda: records)
+    return Chunk([], records, range(len(records)), newest_ns, lambda: records, apart=False)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from mgtop.session.secrets import mask_text
 from mgtop.wire.records import Mark
 
 MARKS_NAME = "marks.jsonl"
@@ -43,7 +44,7 @@ def append_mark(folder: Path, t_ns: int, text: str) -> Mark:
     Raises:
         OSError: the folder cannot be written.
     """
-    text = clean(text)
+    text = mask_text(clean(text))
     line = msgspec.json.encode(_Line(t_ns, text)) + b"\n"
     while len(line) >= LONGEST_LINE:
         text = text[: len(text) * 3 // 4]

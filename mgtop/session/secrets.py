@@ -35,7 +35,26 @@ _KNOWN_TOKEN = re.compile(
 )
 _REFERENCE = re.compile(r"\{[^{}]*\}$")
 """``{api_key}``: the parameter of that name is masked, not what refers to it."""
-_LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]+(?=@)")
+_SIGNATURES = {"sig", "signature", "x-amz-signature", "x-amz-credential", "x-goog-signature"}
+"""What a signed URL is opened by."""
+_SPOKEN = re.compile(
+    r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|credentials?|access[_-]?key|private[_-]?key)s?$",
+    re.IGNORECASE,
+)
+"""Names whose values are masked in a sentence, too (``password: x``); ``key: x`` says little."""
+_PLAIN = re.compile(r"[\d.,:+-]*|true|false|none|null|yes|no|\$.*", re.IGNORECASE)
+"""Values that are no secret whatever their name."""
+_LOGIN_IN_URL = re.compile(r"(?<=://)(?P<value>[^/@\s]*:[^/\s]+|[^/@:\s]{20,})(?=@)")
+_HEADER = re.compile(
+    r"\b(?:authorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?|bearer\s+(?=\S{8}))"
+    r"(?P<value>[^\s\"',;]+)",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"\bcookie[\"']?\s*:\s*(?P<value>[^\"'\n]+)", re.IGNORECASE)
+_QUERY = re.compile(r"[?&;](?P<name>[\w.%-]+)=(?P<value>[^&\s#\"'<>]+)")
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z][\w.-]*)[\"']?\s?=(?!=)\s?[\"']?(?P<value>[^\s\"',;&]+)")
+_OPTION = re.compile(r"(?P<name>--[A-Za-z][\w-]*)\s+(?P<value>[^\s-]\S*)")
+_SAID = re.compile(r"(?P<name>[A-Za-z][\w.-]*)[\"']?:\s*[\"']?(?P<value>[^\s\"',;&]{4,})")
 
 
 def is_secret_name(name: str) -> bool:
@@ -53,8 +72,59 @@ def mask(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mask_text(text: str) -> str:
-    """A text with known kinds of tokens, and logins in URLs, replaced by ``***``."""
-    return _LOGIN_IN_URL.sub(MASK, _KNOWN_TOKEN.sub(MASK, text))
+    """A text with what :func:`secret_spans` finds in it replaced by ``***``."""
+    for begin, end in reversed(secret_spans(text)):
+        text = text[:begin] + MASK + text[end:]
+    return text
+
+
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Where in a text secrets stand, in order.
+
+    Known kinds of tokens; logins, signatures and secret parameters in URLs; headers
+    (``Authorization: Bearer …``); ``NAME=value``, ``--name value`` and ``password: value``.
+    """
+    if not text:
+        return []
+    found = [match.span() for match in _KNOWN_TOKEN.finditer(text)]
+    if "@" in text:
+        found += [match.span("value") for match in _LOGIN_IN_URL.finditer(text)]
+    for pattern in (_HEADER, _COOKIE):
+        found += [match.span("value") for match in pattern.finditer(text)]
+    for pattern, is_secret in (
+        (_QUERY, _is_parameter),
+        (_ASSIGNED, _is_assigned),
+        (_OPTION, is_secret_name),
+        (_SAID, _is_spoken),
+    ):
+        found += [
+            match.span("value")
+            for match in pattern.finditer(text)
+            if is_secret(match["name"]) and not _is_plain(match["value"])
+        ]
+    spans: list[tuple[int, int]] = []
+    for begin, end in sorted(found):
+        if spans and begin <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((begin, end))
+    return spans
+
+
+def _is_parameter(name: str) -> bool:
+    return name.lower() in _SIGNATURES or is_secret_name(name)
+
+
+def _is_assigned(name: str) -> bool:
+    return is_secret_name(name) and not name.lower().endswith("authorization")  # a header
+
+
+def _is_spoken(name: str) -> bool:
+    return bool(_SPOKEN.search(name)) and is_secret_name(name)
+
+
+def _is_plain(value: str) -> bool:
+    return bool(_PLAIN.fullmatch(value) or _REFERENCE.match(value)) or set(value) == {"*"}
 
 
 def mask_command(words: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import time
@@ -41,16 +42,18 @@ if TYPE_CHECKING:
     from mgtop.view.segment_answers import SegmentAnswers
 
 DEFAULT_FPS = 4.0
-CATCH_UP_S = 0.02
-CATCH_UP_BESIDE_S = 0.06
+READ_NS = 5_000_000
+"""A key waits for so much reading at most, of the processor's time."""
+CATCH_UP_S = 0.002
+"""Between two pieces of a log, so that keys have their turn."""
+CATCH_UP_BESIDE_S = 0.006
 """The same beside a running program: less than half of a core."""
 ARRIVING_S = 0.1
 """How often to look whether a frame has been shown, which the next one waits for."""
 SOON_S = 0.05
-TURN_S, MOST_TURNS = 0.01, 5
-"""Where reading takes longer than that, it is done in several turns, so many at most."""
-EARLY_S = 0.005
-"""A drawing may come so early, rather than a turn late."""
+LATE_S = 0.1
+"""So long a drawing waits for what has come meanwhile."""
+LEAST_S = 0.003
 IDLE_S = 1.0
 """How often to look for news where nothing can have changed on the screen."""
 
@@ -142,30 +145,41 @@ class MgtopApp(RaisingApp[Leaving]):
         if isinstance(driver, Asking):
             interval = self.viewing.pace.shown(driver.take_answer())
             on_its_way = driver.busy
-        due, was_reading = now >= self._draw_at - EARLY_S, self._reading
-        worked = time.thread_time()
+        was_reading, behind = self._reading, False
+        was_whole = self.feed.share_read is None
         if not self._reading_can_wait():
-            self.feed.poll()
-        wait = interval / self._turns(time.thread_time() - worked)
+            self.feed.poll(READ_NS)
+            behind = not self.feed.caught_up
+        still, over = self.viewing.timeline.still, was_reading and not self._reading
+        if over:
+            self._settle(anew=not was_whole)
+        # What has come meanwhile is to be in the picture, if that does not take long.
+        due = now >= self._draw_at + (LATE_S if behind and not was_reading else 0.0)
+        if (due or still or over) and not on_its_way:
+            self._draw_at = now + interval
+            self.call_later(self._draw)
         if self._reading:
-            # A long log is being read: draw as often as always, and let keys have their turn.
-            wait = CATCH_UP_S if not self.feed.live else CATCH_UP_BESIDE_S
-        elif self.viewing.timeline.still:
-            due, wait = True, max(interval, IDLE_S)
-        if due or (was_reading and not self._reading):
-            if on_its_way:
-                wait = min(wait, ARRIVING_S)
-            else:
-                self._draw_at = now + interval
-                self.call_later(self._draw)
-        elif not self.viewing.timeline.still:
-            wait = min(wait, max(TURN_S, self._draw_at - time.monotonic()))
+            wait = CATCH_UP_BESIDE_S if self.feed.live else CATCH_UP_S
+        elif behind:
+            wait = CATCH_UP_S
+        elif on_its_way:
+            wait = max(ARRIVING_S, self._draw_at - time.monotonic())
+        elif still:
+            wait = max(interval, IDLE_S)
+        else:
+            wait = max(LEAST_S, self._draw_at - time.monotonic())
         self._due = time.monotonic() + wait
         self._timer = self.set_timer(wait, self._tick)
 
-    def _turns(self, took_s: float) -> int:
-        """In how many turns to read what comes between two drawings, so that keys wait for none."""
-        return min(MOST_TURNS, 1 + int(took_s / TURN_S))
+    def _settle(self, anew: bool) -> None:
+        """Spare the garbage collector what lasts: going through it takes 60 ms of a key's time.
+
+        ``anew``: what lasted until now was replaced.
+        """
+        if anew:
+            gc.unfreeze()
+            gc.collect()
+        gc.freeze()
 
     def _draw(self) -> None:
         """Draw what was read; keys that came meanwhile had their turn before."""
@@ -177,7 +191,7 @@ class MgtopApp(RaisingApp[Leaving]):
     @property
     def _reading(self) -> bool:
         """Whether a log is on its way in whose end, or begin, is not there yet."""
-        return not self.feed.caught_up or self.feed.share_read is not None
+        return not self.feed.keeps_up or self.feed.share_read is not None
 
     def _reading_can_wait(self) -> bool:
         """Whether nothing of what is recorded now can show: a held picture costs nothing.

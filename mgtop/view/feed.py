@@ -39,26 +39,50 @@ BEGIN_BYTES = 64 << 10
 _OF_THE_BEGIN = (SessionStart, TargetStart, GpuDevice, Hello, Name, LogGap)
 """What the end of a log cannot be understood without."""
 READ_BYTES = 8 << 10
-"""At a time, so that keys have their turn while a long log is read: some 10 ms of work, 45 of a
-compacted log."""
+"""Read of the log at a time; its records wait until there is time for them."""
+LOT = 32
+"""Records between two looks at the clock: less than a millisecond, some with a late frame."""
+NEAR_NS = 1_000_000_000
+"""A reader that was at the end so long ago is as good as there."""
 
 
-class _Whole:
-    """All of a log on its way into a model, while a screen shows another one of its end."""
+class _Reading:
+    """A log on its way into a model, a piece at a time.
 
-    def __init__(self, folder: Path) -> None:
-        self.model = Model()
-        self.reader = LogReader(folder, READ_BYTES)
+    Attributes:
+        ended: the session's last record was among them.
+    """
+
+    def __init__(self, folder: Path, model: Model, from_end: int | None = None) -> None:
+        self.model = model
+        self.reader = LogReader(folder, READ_BYTES, from_end)
         self.output = OutputIndex()
+        self.ended = False
+        self._waiting: list[AnyRecord] = []
+        self._next = 0
 
-    def read(self) -> int:
-        """A piece more; how many records it held."""
-        records = self.reader.poll()
-        for record in records:
-            self.model.feed(record)
-            if type(record) in _OUTPUT:
-                self.output.take(record)
-        return len(records)
+    @property
+    def at_end(self) -> bool:
+        """Nothing more is there now."""
+        return self.reader.at_end and self._next == len(self._waiting)
+
+    def read(self, until_ns: int) -> int:
+        """Go on until this thread has worked so long, or to the end; how many records came."""
+        count = 0
+        while True:
+            if self._next == len(self._waiting):
+                self._waiting, self._next = self.reader.poll(), 0
+            lot = self._waiting[self._next : self._next + LOT]
+            for record in lot:
+                self.model.feed(record)
+                if type(record) in _OUTPUT:
+                    self.output.take(record)
+                elif type(record) is SessionEnd:
+                    self.ended = True
+            self._next += len(lot)
+            count += len(lot)
+            if self.at_end or time.thread_time_ns() >= until_ns:
+                return count
 
 
 class Feed:
@@ -68,51 +92,70 @@ class Feed:
     read meanwhile into a model of its own, which takes the place of the first when it is there.
 
     Attributes:
-        model: of all that was read, or of the log's end while :attr:`share_read` is told.
-        caught_up: the end of the log was reached.
+        caught_up: the end of the log was reached by the last :meth:`poll`.
         records: how many were read so far.
-        output: when the target's output was written.
     """
 
     def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.folder = folder
-        self.model = Model()
         self.caught_up = False
         self.records = 0
-        self.output = OutputIndex()
         self._clock = clock
-        self._reader = LogReader(folder, READ_BYTES)
+        self._shown = _Reading(folder, Model())
         self._marks = MarksReader(folder)
         self._live = is_live(folder)
         self._live_checked_ns = clock()
-        self._ended = False
-        self._whole: _Whole | None = None
+        self._caught_up_ns: int | None = None
+        self._whole: _Reading | None = None
         if log_bytes(folder) > LONG_BYTES:
             self._begin_at_the_end()
 
     @property
+    def model(self) -> Model:
+        """Of all that was read, or of the log's end while :attr:`share_read` is told."""
+        return self._shown.model
+
+    @property
+    def output(self) -> OutputIndex:
+        """When the target's output was written."""
+        return self._shown.output
+
+    @property
+    def keeps_up(self) -> bool:
+        """The end of the log was reached, if not by the last piece, then just before."""
+        if self.caught_up or self._caught_up_ns is None:
+            return self.caught_up
+        return self._clock() - self._caught_up_ns < NEAR_NS
+
+    @property
     def share_read(self) -> float | None:
         """How much of a long log was read, 0 to 1; None: all of it is in the model."""
-        if self._whole is None:
+        return None if self._whole is None else self._whole.reader.share_read
+
+    @property
+    def share_shown(self) -> float | None:
+        """How much of what is to be shown was read; None: all, and what comes is followed."""
+        if self.keeps_up or not log_bytes(self.folder):
             return None
-        return self._whole.reader.share_read
+        return self._shown.reader.share_read
 
     @property
     def damaged(self) -> int:
         """Damaged places of the log and of the marks so far."""
         # The end of a log begins inside a chunk, which is no damage.
-        begun_inside = self._whole is not None and self._reader.malformed_chunks > 0
-        return self._reader.malformed_chunks - begun_inside + self._marks.malformed
+        malformed = self._shown.reader.malformed_chunks
+        begun_inside = self._whole is not None and malformed > 0
+        return malformed - begun_inside + self._marks.malformed
 
     @property
     def live(self) -> bool:
         """Whether the session is still being recorded."""
-        return self._live and not self._ended
+        return self._live and not self._shown.ended
 
     @property
     def recorder_lost(self) -> bool:
         """The recorder is gone without having said that it ends."""
-        return not self._live and not self._ended and self.caught_up
+        return not self._live and not self._shown.ended and self.caught_up
 
     @property
     def folder_gone(self) -> bool:
@@ -120,25 +163,13 @@ class Feed:
         return self.recorder_lost and not self.folder.exists()
 
     def poll(self, budget_ns: int = 40_000_000) -> int:
-        """Read on, for about ``budget_ns``; return how many records came."""
-        began = self._clock()
-        count = 0
-        self.caught_up = False
-        while True:
-            records = self._reader.poll()
-            for record in records:
-                self.model.feed(record)
-                if type(record) in _OUTPUT:
-                    self.output.take(record)
-            if not self._ended:
-                self._ended = any(isinstance(record, SessionEnd) for record in records)
-            count += len(records)
-            if self._reader.at_end:
-                self.caught_up = True
-                break
-            if self._clock() - began > budget_ns:
-                break
-        count += self._read_whole(began + budget_ns)
+        """Read on, for about ``budget_ns`` of work; return how many records came."""
+        until_ns = time.thread_time_ns() + budget_ns
+        count = self._shown.read(until_ns)
+        self.caught_up = self._shown.at_end
+        if self.caught_up:
+            self._caught_up_ns = self._clock()
+            count += self._read_whole(until_ns)
         for mark in self._marks.poll():
             self.model.feed(mark)
             count += 1
@@ -148,7 +179,7 @@ class Feed:
 
     def now_ns(self) -> int:
         """Now, while it is recorded; else the end of the log."""
-        return self._clock() if self.live and self.caught_up else self.model.about.last_ns
+        return self._clock() if self.live and self.keeps_up else self.model.about.last_ns
 
     def recent(self) -> list[AnyRecord]:
         """The records of the last 30 s, read from the end of the log once more."""
@@ -184,34 +215,27 @@ class Feed:
         return log_bytes(self.folder) <= size
 
     def _begin_at_the_end(self) -> None:
-        self._whole = _Whole(self.folder)
+        self._whole, self._shown = self._shown, _Reading(self.folder, Model(), END_BYTES)
         begin = LogReader(self.folder, BEGIN_BYTES)
         while not begin.at_end and begin.bytes_read < BEGIN_BYTES:
             for record in begin.poll():
                 if isinstance(record, _OF_THE_BEGIN):
                     self.model.feed(record)
-        self._reader = LogReader(self.folder, READ_BYTES, from_end=END_BYTES)
 
     def _read_whole(self, until_ns: int) -> int:
         """Read on from the begin of a long log; once all is read, that is what is shown."""
-        whole, count = self._whole, 0
-        if whole is None or not self.caught_up:
+        whole = self._whole
+        if whole is None:
             return 0
-        while True:
-            count += whole.read()
-            if whole.reader.at_end:
-                break
-            if self._clock() >= until_ns:
-                return count
-        self._whole = None
-        self.model, self.output = whole.model, whole.output
-        self._reader = whole.reader
-        self._marks = MarksReader(self.folder)  # the new model does not know them yet
+        count = whole.read(until_ns)
+        if whole.at_end:
+            self._shown, self._whole = whole, None
+            self._marks = MarksReader(self.folder)  # the new model does not know them yet
         return count
 
     def _check_live(self) -> None:
         now = self._clock()
-        if self._ended and self.caught_up:
+        if self._shown.ended and self.caught_up:
             self.model.finish()
             return
         if now - self._live_checked_ns >= LIVE_EVERY_NS:

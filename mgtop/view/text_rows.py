@@ -57,6 +57,10 @@ class Status:
     """Something just done, as "marked": it takes the place of the keys for a while."""
     head_ns: int | None = None
     """Where playing a recorded session stands, since its start; None: all of it is shown."""
+    name: str = ""
+    """Of the session's folder, for as long as the log has not told another one."""
+    reading: str = ""
+    """The log is being read for the first time: how much of it was. Nothing: it has been."""
     playing: bool = False
     speed: float = 1.0
 
@@ -73,12 +77,11 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     state = view.state.upper()
     if view.state == "stalled":
         state = f"STALLED for {age(view.last_frame_age_ns)}"
-    pieces: list[Piece] = [
-        (" mgtop ", "title"),
-        (f" {clean(summary.session.name) or 'session'} ", "strong"),
-        (state, STATE_BANDS[view.state]),
-        (f" {clock(view.elapsed_ns)}", "text"),
-    ]
+    name = clean(summary.session.name or status.name) or "session"
+    pieces: list[Piece] = [(" mgtop ", "title"), (f" {name} ", "strong")]
+    band = "warn" if status.reading else STATE_BANDS[view.state]
+    pieces.append((status.reading or state, band))
+    pieces.append((f" {clock(view.elapsed_ns)}", "text"))
     if status.paused:
         goes_on = "recording goes on" if status.recording else "no longer recorded"
         pieces.append((f"  ❚❚ PAUSED ({goes_on})", "warn"))
@@ -166,7 +169,7 @@ def _target_row(view: LiveView, width: int) -> list[Run]:
     target = summary.target
     params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
     command = clean(" ".join(target.command))
-    left = f" {command}" if command else " imported log"
+    left = f" {command}" if command else " imported log" if summary.session.name else ""
     source = source_of_frames(summary)
     seen = "seen from outside" if source == "observe" else f"frames from {source}"
     who = f" (pid {target.pid}, {seen})" if target.pid else ""

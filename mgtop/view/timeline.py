@@ -105,7 +105,7 @@ class Timeline:
         While a session fits into the window, it stands at its left; from then on the window
         hops by an eighth of its width. A recorded session ends at the right edge.
         """
-        if not self._fitted and self._feed.caught_up:
+        if not self._fitted and self._feed.keeps_up:
             self._fitted = True
             self._fit(width)
         step_ns = steps()[self._step]

@@ -66,8 +66,11 @@ class Viewing:
     def status(self) -> Status:
         """What the screen itself has to say."""
         feed, timeline = self.feed, self.timeline
-        reading = "" if feed.caught_up else "reading the log…"
+        reading, of_log = "", ""
+        if feed.share_shown is not None:
+            of_log = f"READING THE LOG {100 * feed.share_shown:.0f} %"
         if feed.share_read is not None:
+            of_log = of_log and "READING THE LAST MINUTES"
             reading = f"the last minutes; reading what was before, {100 * feed.share_read:.0f} %"
         head_ns = timeline.head_ns
         return Status(
@@ -80,6 +83,8 @@ class Viewing:
             folder_gone=feed.folder_gone,
             message=self._message if time.monotonic() < self._message_until else reading,
             head_ns=None if head_ns is None else head_ns - feed.model.about.start_ns,
+            name=feed.folder.name,
+            reading=of_log,
             playing=timeline.playing,
             speed=timeline.speed,
         )

@@ -105,7 +105,7 @@ def test_of_what_is_no_record(
 ) -> None:
     """Neither way fails. Columns that no table needs are not looked at, so one says more."""
     tmp_path = tmp_path_factory.mktemp("no")
-    tags = st.sampled_from(sorted(arrow_columns.TAGS | {6, 99}))
+    tags = st.sampled_from(sorted(arrow_columns.READINGS | arrow_columns.SPANS_ALONE | {6, 99}))
     rows = [[data.draw(tags), data.draw(st.integers(0, 9)), *own] for own in fields]
     payload = squeeze(msgspec.msgpack.encode(rows * 20))
     assert is_squeezed(payload) or payload[:1] != COLUMN_FORM
@@ -120,3 +120,18 @@ def test_of_what_is_no_record(
         patch.setattr(chunk_columns, "WORTH_RECORDS", 2)
         by_columns = exported(tmp_path, tmp_path / "b")
     assert all(len(by_columns[name]) >= len(by_records[name]) for name in TABLES)
+
+
+def test_of_a_large_log_a_process_of_its_own_writes_the_readings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = unpack(tmp_path / "s", "h200-memory/two")
+    together = exported(session, tmp_path / "a")
+    monkeypatch.setattr(parquet, "WORTH_A_PROCESS_BYTES", 0)
+    started: list[int] = []
+    pool = parquet.ProcessPoolExecutor
+    monkeypatch.setattr(
+        parquet, "ProcessPoolExecutor", lambda *given: started.append(1) or pool(*given)
+    )
+    assert exported(session, tmp_path / "c") == together
+    assert started == [1]

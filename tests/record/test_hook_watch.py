@@ -167,6 +167,18 @@ def test_a_hook_whose_trouble_is_told_already_is_not_guessed_about(watch) -> Non
     assert seen.at_the_end() == []
 
 
+def test_what_goes_on_when_the_launched_process_has_ended_is_named(watch) -> None:  # type: ignore[no-untyped-def]
+    """As after a start script that puts the program into the background."""
+    script, program = watch(), watch("-E")
+    pids = [script.process.pid]
+    seen = HookWatch(lambda: pids, script.intake, AUTO, script.clock)
+    pids[:] = [program.process.pid]
+    seen.stop()
+    (text,) = [record.text for record in seen.drain() if isinstance(record, Notice)]
+    assert f"goes on, unrecorded: {program.process.pid} ({sys.executable}"[:60] in text
+    assert "mgtop attach PID" in text
+
+
 def test_frames_by_another_way_than_asked_for_are_left_out() -> None:
     start = time.monotonic_ns()
     events = [

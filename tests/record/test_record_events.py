@@ -10,7 +10,7 @@ from emitting import frame, wire
 
 from mgtop.record.events import Intake
 from mgtop.record.loss import LossAccount
-from mgtop.wire.records import FrameEmit, Hello, Pulse
+from mgtop.wire.records import AnyEvent, FrameEmit, Hello, Pulse, nth_of_route
 
 SECOND = 1_000_000_000
 START = 1_000 * SECOND
@@ -73,6 +73,25 @@ def test_times_outside_the_session_are_malformed_and_not_lost() -> None:
     )
     assert reader.feed(data, NOW) == [emit(0), emit(4)]
     assert counted(losses) == {PROC: (0, 3)}
+
+
+def test_a_program_in_the_place_of_another_has_requests_of_its_own() -> None:
+    """After ``exec``: the process is the same, its probe counts anew."""
+    reader, losses = intake()
+
+    def told(frames: int, lost: int) -> list[AnyEvent]:
+        hello = Hello(START + 1, 0, PROC, 1, "0", "3.11")
+        events = [hello, *(emit(1 + lost + n, emit=n, index=n) for n in range(frames))]
+        return reader.feed(b"".join(map(wire, events)), NOW)
+
+    first, second, third = told(20, 0), told(3, 2), told(2, 1)
+    numbers = [{e.request for e in part if isinstance(e, FrameEmit)} for part in (first, second)]
+    numbers.append({e.request for e in third if isinstance(e, FrameEmit)})
+    assert [len(part) for part in numbers] == [1, 1, 1]
+    assert len(set.union(*numbers)) == 3
+    assert {nth_of_route(number) for part in numbers for number in part} == {1}
+    assert [len(first), len(second), len(third)] == [21, 4, 3]
+    assert counted(losses) == {PROC: (3, 0)}
 
 
 def test_an_event_that_cannot_be_true_is_malformed_and_not_lost() -> None:

@@ -65,6 +65,41 @@ def test_logins_in_urls() -> None:
     assert mask_text("http://host:80/a@b") == "http://host:80/a@b"
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgres://u:p@ss@h/db", "postgres://***@h/db"),
+        ("https://abcdefghijklmnopqrstuvwx@github.com/x", "https://***@github.com/x"),
+        ("ssh://git@github.com/x", "ssh://git@github.com/x"),
+        ("GET https://h/w?a=1&token=abc&b=2", "GET https://h/w?a=1&token=***&b=2"),
+        ("https://s3/x?X-Amz-Signature=ab1&y=3", "https://s3/x?X-Amz-Signature=***&y=3"),
+        ("-H 'Authorization: Bearer abc.def'", "-H 'Authorization: Bearer ***'"),
+        ("authorization=Basic dXNlcjpwdw==", "authorization=Basic ***"),
+        ("got bearer abcdefgh12 back", "got bearer *** back"),
+        ("Cookie: a=1; session=xyz", "Cookie: ***"),
+        ("X-Api-Key: abcdef", "X-Api-Key: ***"),
+        ("HF_TOKEN=abc; x.py --token def -n 4", "HF_TOKEN=***; x.py --token *** -n 4"),
+        ('{"password": "hunter2", "steps": 4}', '{"password": "***", "steps": 4}'),
+    ],
+)  # fmt: skip
+def test_secrets_inside_of_a_text(text: str, masked: str) -> None:
+    assert mask_text(text) == masked
+    assert mask_text(masked) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KeyError: 'decoder.weight'", "Missing key(s) in state_dict: a.weight", "token: 5",
+        "max_tokens=4096 eos_token: </s>", "key: value", "bearer of news", "token = 17",
+        "kwargs['token'] == 'video'", "http://host:80/a@b", "user@host: no such file",
+        "tokens: 1,024", "password: ", "TOKEN=$HF_TOKEN", "--token {token}",
+    ],
+)  # fmt: skip
+def test_texts_that_hold_none(text: str) -> None:
+    assert mask_text(text) == text
+
+
 def test_at_any_depth() -> None:
     values = {
         "env": {"HF_TOKEN": "hf_x", "STEPS": "4"},

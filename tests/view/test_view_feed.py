@@ -14,7 +14,7 @@ from mgtop.session.marks import append_mark, read_marks
 from mgtop.session.reader import read_all as session_records
 from mgtop.session.writer import LogWriter
 from mgtop.view import feed as view_feed
-from mgtop.view.feed import RECENT_NS, Feed
+from mgtop.view.feed import LOT, NEAR_NS, RECENT_NS, Feed
 from mgtop.wire.records import AnyRecord
 
 S = 1_000_000_000
@@ -130,6 +130,25 @@ def test_a_long_log_is_read_piece_by_piece(tmp_path: Path) -> None:
     assert feed.poll(budget_ns=-1) > 0
     assert not feed.caught_up
     assert feed.now_ns() < recording.now_ns
+
+
+def test_a_piece_ends_with_its_time_however_much_a_chunk_holds(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    with SessionLock(tmp_path):
+        feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+        recording.go_on(2)
+        read_all(feed)
+        recording.go_on(20)  # one chunk, as compacted logs have them
+        assert feed.poll(budget_ns=0) == LOT
+        assert not feed.caught_up
+        assert not feed.keeps_up
+        assert feed.now_ns() < recording.now_ns
+        assert read_all(feed) > 1_000
+        recording.go_on(0.9 * NEAR_NS / S)
+        assert feed.poll(budget_ns=0) == LOT
+        assert not feed.caught_up
+        assert feed.keeps_up  # it was there just now
+        assert feed.now_ns() == recording.now_ns
 
 
 def test_ages_count_from_now_and_not_from_the_edge_of_the_window(tmp_path: Path) -> None:

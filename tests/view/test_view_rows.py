@@ -107,6 +107,17 @@ def test_a_pause_says_what_becomes_of_the_recording() -> None:
     assert "PAUSED (no longer recorded)" in header(live_view(), Status(True))
 
 
+def test_a_log_that_is_read_for_the_first_time_says_so_and_whose_it_is() -> None:
+    status = Status(name="20261201-101500-clip", reading="READING THE LOG 43 %", recording=True)
+    nothing = header(live_view(summary=Summary(), state="waiting"), status)
+    assert "20261201-101500-clip READING THE LOG 43 %" in nothing
+    assert "WAITING" not in nothing
+    assert "imported" not in nothing
+    known = header(live_view(), status)
+    assert "stormlight READING THE LOG 43 %" in known
+    assert "20261201-101500-clip" not in known
+
+
 def test_an_ended_target_says_how() -> None:
     failed = msgspec.structs.replace(SUMMARY.target, exit_code=3)
     killed = msgspec.structs.replace(SUMMARY.target, exit_signal=9)

@@ -158,7 +158,7 @@ class StillFeed(Feed):
         super().__init__(folder, clock=lambda: NOW)
         self._live = True
         self.caught_up = True
-        self.model = SimpleNamespace(  # type: ignore[assignment]
+        self._shown.model = SimpleNamespace(  # type: ignore[assignment]
             about=SimpleNamespace(start_ns=START, last_ns=NOW),
             view=lambda now, begin, end, columns: live_view(now, begin, end, columns, **changes),
             summary=lambda: SUMMARY,

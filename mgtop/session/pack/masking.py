@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from mgtop.session.secrets import is_secret_name, mask_text
+from mgtop.session.secrets import is_secret_name, secret_spans
 
 _HOME = re.compile(r"(?<![\w/.-])(/(?:home|Users|data/home|mnt/home)/)([^/\s'\":;,<>()=]+)")
 _ASSIGNED = re.compile(
@@ -75,11 +75,10 @@ class Masker:
         """A text with secrets, home folders, user and host names hidden."""
         if not text:
             return text
+        for begin, end in reversed(secret_spans(text)):
+            text = text[:begin] + self._hidden("token", text[begin:end]) + text[end:]
         for pattern in (_ASSIGNED, _OPTION):
             text = pattern.sub(self._assigned, text)
-        known = mask_text(text)
-        if known != text:
-            text = self._same_length(text)
         text = _HOME.sub(lambda m: m[1] + self._hidden("home", m[2]), text)
         for kind, names in (("user", self._users), ("host", self._hosts)):
             for name in names:
@@ -138,20 +137,6 @@ class Masker:
         if not is_secret_name(match["name"].lstrip("-")):
             return match[0]
         return match["name"] + match["sign"] + self._hidden("token", match["value"])
-
-    def _same_length(self, text: str) -> str:
-        """Known tokens and logins, found by what :func:`mask_text` changes, as stars."""
-        pieces = re.split(r"(\s+)", text)
-        return "".join(
-            piece if mask_text(piece) == piece else self._token_in(piece) for piece in pieces
-        )
-
-    def _token_in(self, piece: str) -> str:
-        before, _, after = mask_text(piece).partition("***")
-        inside = piece[len(before) : len(piece) - len(after) if after else None]
-        if not piece.startswith(before) or not piece.endswith(after) or "***" in after:
-            return self._hidden("token", piece)
-        return before + self._hidden("token", inside) + after
 
 
 def _option_before(words: Sequence[Any], at: int) -> str:

@@ -109,7 +109,7 @@ class LiveScreen(TimeScreen):
         row of intervals is not among them: it counts each frame as it comes.
         """
         feed, timeline = self.viewing.feed, self.viewing.timeline
-        passing = feed.live and feed.caught_up and timeline.frozen is None
+        passing = feed.live and feed.keeps_up and timeline.frozen is None
         shown = [(chart.stale, chart.bars and chart.bars.top) for chart in charts]
         tails = view.summary.tails.count
         key = (width, layout, view.state, tails, timeline.end_ns, shown, self.unfolded)
