@@ -199,7 +199,7 @@ class _Judge:
             return None
         often = tails.count > max(1.0, self.thresholds.steady_tail_share * self.judged)
         cause = find_cause(self.leading)
-        lost = f"{plural(tails.count, 'late frame')} in {self.judged} lost {ms(tails.lost_ms)}"
+        lost = f"{plural(tails.count, 'late frame')} in {self.judged:,} lost {ms(tails.lost_ms)}"
         rhythm = "Steady rhythm with occasional stalls" + self._beside_first_frame()
         if often:
             rhythm = "It stutters often"

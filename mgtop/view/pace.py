@@ -32,6 +32,7 @@ class Pace:
         self.wanted_s = 1.0 / fps
         self.interval_s = self.wanted_s
         self._late = 0
+        self._why = ""
         self._good_since_s: float | None = None
         self._answers_s: deque[float] = deque(maxlen=ANSWERS)
 
@@ -44,6 +45,7 @@ class Pace:
             wanted_s = (usual_s - min(self._answers_s)) / BUSY_SHARE
             if len(self._answers_s) > 1 and wanted_s > self.interval_s / RECOVER_FACTOR:
                 self.interval_s = max(self.interval_s, min(SLOWEST_S, wanted_s))
+                self._why = "slow line"
                 self._good_since_s = None
         return self.interval_s
 
@@ -55,6 +57,8 @@ class Pace:
             if self._late >= 2:
                 self._late = 0
                 self.interval_s = min(SLOWEST_S, 2 * self.interval_s)
+                # A terminal that answers would have told of a slow line.
+                self._why = "busy machine" if self._answers_s else "slow line or busy machine"
         else:
             self._late = 0
             if self._good_since_s is None:
@@ -68,4 +72,4 @@ class Pace:
         """What to show: nothing while all is as wanted."""
         if self.interval_s <= self.wanted_s * 1.01:
             return ""
-        return f"slow line: drawn every {self.interval_s:.1f} s"
+        return f"{self._why}: drawn every {self.interval_s:.1f} s"

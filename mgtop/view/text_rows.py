@@ -48,6 +48,8 @@ class Status:
     """How long before now the window ends, where somebody moved it back."""
     pace: str = ""
     """How often the screen is drawn, where that is not as asked for."""
+    partly: str = ""
+    """Which part of a long log the figures are of, while the rest is read."""
     damaged: int = 0
     """Damaged places of the log."""
     recorder_lost: bool = False
@@ -82,6 +84,8 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     band = "warn" if status.reading else STATE_BANDS[view.state]
     pieces.append((status.reading or state, band))
     pieces.append((f" {clock(view.elapsed_ns)}", "text"))
+    if status.partly:
+        pieces.append((f"  {status.partly}", "warn"))
     if status.paused:
         goes_on = "recording goes on" if status.recording else "no longer recorded"
         pieces.append((f"  ❚❚ PAUSED ({goes_on})", "warn"))

@@ -16,6 +16,8 @@ from mgtop.view.text_rows import Status
 from mgtop.view.timeline import Timeline
 
 MESSAGE_S = 3.0
+EXPLAINED_S = 10.0
+"""So long a sentence says that a long log is shown from its end; then the header does."""
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Viewing:
     log_offset: int | None = None
     _message: str = field(default="", init=False)
     _message_until: float = field(default=0.0, init=False)
+    _opened_s: float = field(default_factory=time.monotonic, init=False)
 
     def picture(self, width: int) -> LiveView:
         """The window of time that is chosen, in ``width`` columns."""
@@ -66,18 +69,23 @@ class Viewing:
     def status(self) -> Status:
         """What the screen itself has to say."""
         feed, timeline = self.feed, self.timeline
-        reading, of_log = "", ""
+        reading, of_log, beside = "", "", ""
         if feed.share_shown is not None:
             of_log = f"READING THE LOG {100 * feed.share_shown:.0f} %"
         if feed.share_read is not None:
             of_log = of_log and "READING THE LAST MINUTES"
-            reading = f"the last minutes; reading what was before, {100 * feed.share_read:.0f} %"
+            share = f"{100 * feed.share_read:.0f} %"
+            if not of_log:
+                beside = f"last minutes, {share} read"
+            if time.monotonic() - self._opened_s < EXPLAINED_S:
+                reading = f"figures of the last minutes; what was before is being read, {share}"
         head_ns = timeline.head_ns
         return Status(
             paused=timeline.frozen is not None,
             behind_ns=timeline.behind_ns(),
             recording=feed.live,
             pace=str(self.pace),
+            partly=beside,
             damaged=feed.damaged,
             recorder_lost=feed.recorder_lost,
             folder_gone=feed.folder_gone,

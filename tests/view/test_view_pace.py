@@ -11,7 +11,7 @@ def test_two_late_ticks_halve_the_rate() -> None:
     pace = Pace(4)
     assert tick(pace, 0.0, late_s=0.5) == 0.25
     assert tick(pace, 1.0, late_s=0.5) == 0.5
-    assert str(pace) == "slow line: drawn every 0.5 s"
+    assert str(pace) == "slow line or busy machine: drawn every 0.5 s"
 
 
 def test_one_late_tick_is_nothing() -> None:
