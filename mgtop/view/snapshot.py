@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import msgspec
 
 from mgtop.analysis.summary import Summary
 from mgtop.report.json import render
-from mgtop.session.folder import make_numbered
+from mgtop.session.folder import open_private
+from mgtop.session.snapshots import new_snapshot
 from mgtop.wire.records import AnyRecord
 
 
@@ -20,15 +21,19 @@ def save(folder: Path, svg: str, summary: Summary, records: Iterable[AnyRecord])
     A record is one line: its kind, then its fields by name.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; nothing of it is left.
     """
-    parent = folder / "snapshots"
-    parent.mkdir(mode=0o700, exist_ok=True)
-    target = make_numbered(parent, time.strftime("%Y%m%d-%H%M%S"))
-    (target / "screen.svg").write_text(svg, encoding="utf-8")
-    (target / "summary.json").write_text(render(summary) + "\n", encoding="utf-8")
-    with (target / "records.jsonl").open("wb") as file:
-        for record in records:
-            fields = {name: getattr(record, name) for name in record.__struct_fields__}
-            file.write(msgspec.json.encode({"kind": type(record).__name__, **fields}) + b"\n")
+    target = new_snapshot(folder)
+    try:
+        with open_private(target / "screen.svg") as file:
+            file.write(svg.encode("utf-8", "replace"))
+        with open_private(target / "summary.json") as file:
+            file.write(f"{render(summary)}\n".encode())
+        with open_private(target / "records.jsonl") as file:
+            for record in records:
+                fields = {name: getattr(record, name) for name in record.__struct_fields__}
+                file.write(msgspec.json.encode({"kind": type(record).__name__, **fields}) + b"\n")
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
     return target

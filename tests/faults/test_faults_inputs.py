@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import resource
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,18 +18,8 @@ from mgtop.session.folder import list_sessions
 from mgtop.session.writer import LogWriter
 from mgtop.wire.records import SCHEMA, SessionStart
 from tests.export.recorded import unpack
+from tests.faults.full_disk import files_of_at_most
 from tests.record.recording import of, read
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """As on a full disk: a file that grows beyond that is refused by the kernel."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def said(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:

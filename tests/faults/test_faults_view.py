@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mgtop.analysis.summary import Summary
 from mgtop.record.launch import Recording
+from mgtop.session.reader import read_all
+from mgtop.view.snapshot import save
 from mgtop.wire.records import FrameEmit
 from tests.e2e.test_run_in_a_terminal import Terminal
+from tests.export.recorded import unpack
+from tests.faults.full_disk import files_of_at_most
 from tests.faults.programs_at_fault import Program
 from tests.record.recording import losses, of, read, record, until
 
@@ -103,3 +109,15 @@ def test_a_view_that_stands_still_holds_up_nobody(
     if how == "stopped by a signal":
         os.kill(terminal.pid, signal.SIGCONT)
     terminal.wait_for(b"exited with 7", 30)
+
+
+def test_a_snapshot_on_a_full_disk_leaves_nothing_half(tmp_path: Path) -> None:
+    session = unpack(tmp_path / "stormlight")
+    records, summary = list(read_all(session)), Summary()
+    with files_of_at_most(4096), pytest.raises(OSError, match="File too large"):
+        save(session, "<svg/>", summary, records)
+    assert os.listdir(session / "snapshots") == []
+    whole = save(session, "<svg/>", summary, records[:10])
+    assert {(file.name, stat.S_IMODE(file.stat().st_mode)) for file in whole.iterdir()} == {
+        (name, 0o600) for name in ("screen.svg", "summary.json", "records.jsonl")
+    }
