@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.theme import BUILTIN_THEMES
-from textual.timer import Timer
 
 from mgtop.session.lock import is_live
 from mgtop.session.marks import append_mark
@@ -99,7 +99,7 @@ class MgtopApp(RaisingApp[Leaving]):
         self.live = LiveScreen(self.viewing)
         self._screens: dict[str, SessionScreen] = {"live": self.live}
         self._due = self._draw_at = 0.0
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._interrupted = False
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -168,8 +168,19 @@ class MgtopApp(RaisingApp[Leaving]):
             wait = max(interval, IDLE_S)
         else:
             wait = max(LEAST_S, self._draw_at - time.monotonic())
-        self._due = time.monotonic() + wait
-        self._timer = self.set_timer(wait, self._tick)
+        self._tick_in(wait)
+
+    def _tick_in(self, wait_s: float) -> None:
+        """Tick after so long, and after the keys that came until then.
+
+        Textual's own timers of one tick never tick where the machine is so busy that their time
+        has passed before they wait (8.2: ``Timer._run`` skips it).
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = time.monotonic() + wait_s
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(wait_s, self.call_later, self._tick)
 
     def _settle(self, anew: bool) -> None:
         """Spare the garbage collector what lasts: going through it takes 60 ms of a key's time.
@@ -204,9 +215,7 @@ class MgtopApp(RaisingApp[Leaving]):
     def look_again(self) -> None:
         """The picture goes on: tick soon, once that is drawn, whose key should not wait."""
         if self._timer is not None:
-            self._timer.stop()
-            self._due = time.monotonic() + SOON_S
-            self._timer = self.set_timer(SOON_S, self._tick)
+            self._tick_in(SOON_S)
 
     def say(self, message: str) -> None:
         """Show a message for some seconds, on whatever screen there is."""
