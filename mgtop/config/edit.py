@@ -38,7 +38,12 @@ def set_value(text: str, key: str, value: Any) -> str:
         CannotEdit: no YAML, no such key, or a value that stands elsewhere (alias, merge key).
     """
     nodes = _yaml().nodes
-    parent, node, after = _find(_compose(text), key)
+    root = _compose(text)
+    parent, node, after = _find(root, key)
+    if isinstance(node, nodes.MappingNode) and not isinstance(value, dict):
+        inside = next((path for path in _paths(root) if path.startswith(f"{key}.")), None)
+        example = f", as {inside}" if inside else ""
+        raise CannotEdit(f"has several values under {key}: name one of them{example}")
     start, end = node.start_mark.index, _end(node)
     if start < after:  # the node is an alias's: it stands where the anchor is
         alias = _ALIAS.match(text, after)

@@ -129,6 +129,7 @@ def test_a_key_that_is_not_there(key: str, says: str) -> None:
         ("word\n", "a", "has no a"),
         ("[" * 3000, "a", "nested too deeply"),
         ("{a}\n", "a", "cannot be edited"),
+        ("m:\n  b: 1\n  c: 2\n", "m", "has several values under m: name one of them, as m.b"),
     ],
 )
 def test_what_cannot_be_edited_is_said(text: str, key: str, says: str) -> None:
@@ -176,11 +177,15 @@ def places(value: Any, path: str = "") -> list[str]:
     return [name for key, item in inner for name in (key, *places(item, key))]
 
 
+def at(data: Any, path: str) -> Any:
+    for part in path.split("."):
+        data = data[int(part) if part.isdigit() else part]
+    return data
+
+
 def put(data: Any, path: str, value: Any) -> None:
-    *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
-    for part in way:
-        data = data[part]
-    data[last] = value
+    way, _, last = path.rpartition(".")
+    (at(data, way) if way else data)[int(last) if last.isdigit() else last] = value
 
 
 @settings(max_examples=300, deadline=None)
@@ -198,8 +203,12 @@ def test_the_file_reads_as_before_but_for_the_value(
         data, default_flow_style=flow, indent=indent, sort_keys=False, allow_unicode=True
     )
     path = choice.choice(places(data))
-    changed = set_value(text, path, value)
     wanted = yaml.safe_load(text)
+    if isinstance(at(wanted, path), dict) and not isinstance(value, dict):
+        with pytest.raises(CannotEdit):
+            set_value(text, path, value)
+        return
+    changed = set_value(text, path, value)
     put(wanted, path, value)
     assert yaml.safe_load(changed) == wanted
 
