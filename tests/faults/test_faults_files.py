@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from mgtop.record.launch import LaunchError, Recording
 from mgtop.record.status import read_status
 from mgtop.session.reader import LogReader
 from mgtop.session.writer import LOG_NAME
-from mgtop.wire.records import AnyRecord, FrameEmit, SessionEnd
+from mgtop.wire.records import AnyRecord, FrameEmit, SessionEnd, SourceState
 from tests.faults.programs_at_fault import Program
 from tests.record.recording import losses, of, read, record, until
 
@@ -175,3 +176,44 @@ def test_a_folder_moved_while_it_is_recorded_holds_the_recording_to_its_end(
     records = read(moved)
     assert isinstance(records[-1], SessionEnd)
     assert len(of(FrameEmit, records)) == program.returned()
+
+
+SLOW = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+ssize_t write(int fd, const void *data, size_t size) {
+    static ssize_t (*real)(int, const void *, size_t);
+    if (!real) real = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length > 11 && !memcmp(path + length - 11, "session.log", 11)) usleep(300000);
+    return real(fd, data, size);
+}
+"""
+
+
+def test_a_slow_folder_loses_nothing_and_holds_up_nobody(
+    tmp_path: Path, started: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a network folder can be: each append takes 0.3 s."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    source, library = tmp_path / "slow.c", tmp_path / "slow.so"
+    source.write_text(SLOW)
+    command = [compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    program = Program(tmp_path, 1000, 1000, shell=False)
+    started.append(record(tmp_path, program.command))
+    monkeypatch.delenv("LD_PRELOAD")
+    assert started[0].wait(60).target_code == 7
+    records = read(started[0].folder)
+    assert len(of(FrameEmit, records)) == program.returned() == 1000
+    assert losses(records) == (0, 0)
+    states = [r for r in records if isinstance(r, SourceState) and r.source == "probe"]
+    assert len(states) < 10  # it was slow
