@@ -33,8 +33,10 @@ _OUTPUT = (OutputAt, OutputLine)
 LIVE_EVERY_NS = 1_000_000_000
 LONG_BYTES = 6 << 20
 """A longer log is shown from its end at once; what was before is read while one looks."""
-END_BYTES = 384 << 10
-"""That end: some minutes, read in less than a second."""
+END_NS, END_RECORDS = 60_000_000_000, 10_000
+"""That end: at most so long, and about so many records, which take less than a second."""
+END_BYTES = 16 << 10
+"""What is looked at to tell how many records there are in a second."""
 BEGIN_BYTES = 64 << 10
 _OF_THE_BEGIN = (SessionStart, TargetStart, GpuDevice, Hello, Name, LogGap)
 """What the end of a log cannot be understood without."""
@@ -53,9 +55,9 @@ class _Reading:
         ended: the session's last record was among them.
     """
 
-    def __init__(self, folder: Path, model: Model, from_end: int | None = None) -> None:
+    def __init__(self, folder: Path, model: Model) -> None:
         self.model = model
-        self.reader = LogReader(folder, READ_BYTES, from_end)
+        self.reader = LogReader(folder, READ_BYTES)
         self.output = OutputIndex()
         self.ended = False
         self._waiting: list[AnyRecord] = []
@@ -142,10 +144,7 @@ class Feed:
     @property
     def damaged(self) -> int:
         """Damaged places of the log and of the marks so far."""
-        # The end of a log begins inside a chunk, which is no damage.
-        malformed = self._shown.reader.malformed_chunks
-        begun_inside = self._whole is not None and malformed > 0
-        return malformed - begun_inside + self._marks.malformed
+        return self._shown.reader.malformed_chunks + self._marks.malformed
 
     @property
     def live(self) -> bool:
@@ -215,12 +214,30 @@ class Feed:
         return log_bytes(self.folder) <= size
 
     def _begin_at_the_end(self) -> None:
-        self._whole, self._shown = self._shown, _Reading(self.folder, Model(), END_BYTES)
+        self._whole, self._shown = self._shown, _Reading(self.folder, Model())
+        self._shown.reader.seek(self._end_ns())
         begin = LogReader(self.folder, BEGIN_BYTES)
         while not begin.at_end and begin.bytes_read < BEGIN_BYTES:
             for record in begin.poll():
                 if isinstance(record, _OF_THE_BEGIN):
                     self.model.feed(record)
+
+    def _end_ns(self) -> int:
+        """Where the end of a long log begins."""
+        size = END_BYTES
+        while True:
+            reader = LogReader(self.folder, from_end=size)
+            times_ns: list[int] = []
+            while not reader.at_end:
+                times_ns += [record.t_ns for record in reader.poll()]
+            # One chunk may be as long as all that was looked at.
+            if len(times_ns) > 1 or self._is_whole(size):
+                break
+            size *= 8
+        if not times_ns:
+            return 0
+        passed_ns = max(times_ns) - min(times_ns)
+        return max(times_ns) - min(END_NS, passed_ns * END_RECORDS // len(times_ns))
 
     def _read_whole(self, until_ns: int) -> int:
         """Read on from the begin of a long log; once all is read, that is what is shown."""

@@ -73,12 +73,12 @@ class Viewing:
         if feed.share_shown is not None:
             of_log = f"READING THE LOG {100 * feed.share_shown:.0f} %"
         if feed.share_read is not None:
-            of_log = of_log and "READING THE LAST MINUTES"
+            of_log = of_log and "READING THE LAST MINUTE"
             share = f"{100 * feed.share_read:.0f} %"
             if not of_log:
-                beside = f"last minutes, {share} read"
+                beside = f"last minute, {share} read"
             if time.monotonic() - self._opened_s < EXPLAINED_S:
-                reading = f"figures of the last minutes; what was before is being read, {share}"
+                reading = f"figures of the last minute; what was before is being read, {share}"
         head_ns = timeline.head_ns
         return Status(
             paused=timeline.frozen is not None,

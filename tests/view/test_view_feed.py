@@ -163,6 +163,24 @@ def test_ages_count_from_now_and_not_from_the_edge_of_the_window(tmp_path: Path)
         assert not series[key].stale
 
 
+def test_the_end_of_a_long_log_is_no_more_than_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_feed, "LONG_BYTES", 20_000)
+    monkeypatch.setattr(view_feed, "END_RECORDS", 1_000)
+    recording = Recording(tmp_path)
+    for _ in range(60):
+        recording.go_on(1)
+    recording.end()
+    feed = Feed(tmp_path, clock=lambda: recording.now_ns)
+    while not feed.caught_up:
+        feed.poll(0)
+    assert feed.share_read is not None
+    assert 500 < feed.records < 3_000
+    assert feed.damaged == 0
+    assert feed.model.about.last_ns == recording.now_ns
+
+
 @pytest.mark.parametrize("live", [True, False])
 def test_a_long_log_is_shown_from_its_end_and_then_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live: bool

@@ -118,9 +118,9 @@ def test_a_log_that_is_read_for_the_first_time_says_so_and_whose_it_is() -> None
     assert "20261201-101500-clip" not in known
 
 
-def test_figures_of_the_last_minutes_are_not_passed_off_as_those_of_the_session() -> None:
-    shown = header(live_view(), Status(partly="last minutes, 27 % read"), 80)
-    assert "STEADY 0:47  last minutes, 27 % read" in shown
+def test_figures_of_the_last_minute_are_not_passed_off_as_those_of_the_session() -> None:
+    shown = header(live_view(), Status(partly="last minute, 27 % read"), 80)
+    assert "STEADY 0:47  last minute, 27 % read" in shown
 
 
 def test_an_ended_target_says_how() -> None:
