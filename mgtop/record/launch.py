@@ -16,7 +16,7 @@ from typing import Any
 
 from mgtop.probe.transport import FOLDER_VARIABLE
 from mgtop.record.edited import place_copies
-from mgtop.record.plan import Plan, write_plan
+from mgtop.record.plan import LAUNCH_FILE, Plan, write_plan
 from mgtop.record.status import NOT_STARTED, WRITE_FAILED, Status, read_status
 from mgtop.record.target import explain
 from mgtop.session.folder import claimed, create, open_private
@@ -209,6 +209,7 @@ def _start(
         target_pid = _wait_until_up(folder, recorder)
     except BaseException:
         _abandon(recorder, signal.SIGUSR1 if plan.attach is None else signal.SIGTERM)
+        (folder / LAUNCH_FILE).unlink(missing_ok=True)  # it may hold secrets
         raise
     return Recording(folder, recorder, target_pid)
 

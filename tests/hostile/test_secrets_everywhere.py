@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from mgtop.cli.main import run
+from mgtop.record.launch import LaunchError, start
+from mgtop.record.plan import Plan
 from mgtop.session.marks import append_mark
 from mgtop.session.reader import read_all
 from tests.record.recording import ROOT
@@ -65,6 +67,18 @@ def test_nothing_of_them_is_kept(session: Path) -> None:
     for file in session.rglob("*"):
         if file.is_file() and file.name not in ("session.log", "stdout.log"):
             assert leaks(file.read_text("utf-8", "replace")) == "", file.name
+
+
+def test_a_recorder_that_never_came_up_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "msgspec.py").write_text("raise ImportError('broken installation')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    plan = Plan(name="x", command=["true"], cwd="/", env={"HF_TOKEN": "LEAK-plan"})
+    with pytest.raises(LaunchError, match="did not start"):
+        start(plan, out=tmp_path / "s")
+    for file in (tmp_path / "s").iterdir():
+        assert leaks(file.read_text()) == "", file.name
 
 
 @pytest.mark.parametrize(
