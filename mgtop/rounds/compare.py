@@ -16,12 +16,13 @@ import msgspec
 
 from mgtop.analysis.statistics import quantile
 from mgtop.analysis.summary import Summary
+from mgtop.config import RunConfig
 from mgtop.config.differences import differences
 from mgtop.config.errors import ConfigError
 from mgtop.config.load import load_config
 from mgtop.record.launch import CONFIG_FILE
 from mgtop.report.json_text import json_text
-from mgtop.report.numbers import NOT_KNOWN
+from mgtop.report.numbers import NOT_KNOWN, plural
 from mgtop.rounds.between_runs import Scatter, scatter_of
 from mgtop.rounds.bootstrap import median, percentile_interval
 from mgtop.rounds.reading import Reading, read_session
@@ -87,6 +88,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         between_runs: how much runs of the same settings differ, where repeats are known (rounds
             of the same sweep, or sessions with the same parameters): it is in the intervals then.
         quantiles: of the intervals, for a picture: ms at 1 %, 2 %, … 99 % of each session.
+        settings_known: all sessions keep their configuration; else only parameters are compared.
     """
 
     sessions: list[Compared]
@@ -97,6 +99,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     quantiles: list[list[float]]
     notes: list[str]
     between_runs: BetweenRuns | None = None
+    settings_known: bool = True
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -109,7 +112,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     causes = sorted({name for reading in readings for name in reading.summary.causes})
     draws = [draws_of(reading, causes, seed=n) for n, reading in enumerate(readings)]
     values = [_figures(reading, causes) for reading in readings]
-    differs = _differing(folders, [reading.summary for reading in readings])
+    configs = [_config_of(folder) for folder in folders]
+    differs = _differing(configs, [reading.summary for reading in readings])
     scatter = scatter_of(folders, values, _alike(differs, len(folders)))
     return Comparison(
         sessions=[
@@ -129,7 +133,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
             [reading.surroundings for reading in readings], against_first=True
         ),
         quantiles=[_quantiles(reading) for reading in readings],
-        notes=_notes(readings),
+        notes=[*_unreadable(folders, readings, configs), *_notes(readings)],
+        settings_known=None not in configs,
         between_runs=BetweenRuns(p50_percent=scatter.percent(), repeats=scatter.repeats)
         if scatter is not None
         else None,
@@ -253,17 +258,20 @@ def _change(
     return percent, max(-100.0, low), high, changed
 
 
-def _differing(folders: Sequence[Path], summaries: Sequence[Summary]) -> list[Differing]:
+def _config_of(folder: Path) -> RunConfig | None:
+    try:
+        return load_config(folder / CONFIG_FILE)
+    except (ConfigError, OSError):
+        return None
+
+
+def _differing(
+    configurations: Sequence[RunConfig | None], summaries: Sequence[Summary]
+) -> list[Differing]:
     """From the configurations that the sessions keep; else from their parameters."""
-    configs = []
-    for folder in folders:
-        try:
-            configs.append(load_config(folder / CONFIG_FILE))
-        except (ConfigError, OSError):
-            configs = []
-            break
+    configs = [config for config in configurations if config is not None]
     tables: list[dict[str, Any]]
-    if configs:
+    if len(configs) == len(configurations):
         base = configs[0]
         found = [differences(base, config) for config in configs[1:]]
         names = list(dict.fromkeys(key for one in found for key in one))
@@ -299,6 +307,27 @@ def _joined(differs: Sequence[Differing]) -> list[Differing]:
 def _quantiles(reading: Reading) -> list[float]:
     ordered = sorted(emit.duration_ns / emit.frames / 1e6 for emit in reading.emits)
     return [quantile(ordered, n / 100) for n in range(1, 100)] if ordered else []
+
+
+def _unreadable(
+    folders: Sequence[Path], readings: Sequence[Reading], configs: Sequence[RunConfig | None]
+) -> list[str]:
+    """What is missing of sessions: figures of half of one are no figures of the whole."""
+    notes = []
+    for folder, reading, config in zip(folders, readings, configs, strict=True):
+        name, session = folder.resolve().name, reading.summary.session
+        damaged = reading.summary.losses.log_damaged
+        if damaged:
+            notes.append(f"{name}: {plural(damaged, 'damaged place')} of its log left out")
+        elif session.end is None and not session.live:
+            notes.append(f"{name}: its recording was cut off")
+        if not any(request.frames for request in reading.summary.requests):
+            notes.append(f"{name}: no frame is in it")
+        if config is None:
+            notes.append(
+                f"{name}: no configuration that can be read, so only parameters are compared"
+            )
+    return notes
 
 
 def _notes(readings: Sequence[Reading]) -> list[str]:

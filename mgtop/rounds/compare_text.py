@@ -52,7 +52,8 @@ def _sessions(page: Page, comparison: Comparison) -> None:
 def _differs(page: Page, comparison: Comparison) -> None:
     count = len(comparison.differs)
     if count == 0:
-        page.heading("DIFFER", "in no parameter: these are repeats of the same settings")
+        known = ": these are repeats of the same settings" if comparison.settings_known else ""
+        page.heading("DIFFER", f"in no parameter{known}")
     elif count == 1:
         page.heading("DIFFER", "in one parameter")
     else:

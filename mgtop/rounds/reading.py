@@ -83,6 +83,11 @@ class SessionReader:
         session = msgspec.structs.replace(
             summary.session, path=str(self.folder.resolve()), live=live
         )
+        losses = msgspec.structs.replace(
+            summary.losses,
+            log_damaged=self._reader.malformed_chunks,
+            records_unknown=self._reader.unknown_records,
+        )
         emits = [
             Emit(
                 interval.frame.t_ns,
@@ -96,7 +101,7 @@ class SessionReader:
         ]
         emits.sort(key=lambda emit: (emit.request, emit.end_ns))
         return Reading(
-            msgspec.structs.replace(summary, session=session),
+            msgspec.structs.replace(summary, session=session, losses=losses),
             emits,
             self._process_mib or self._reserved_mib,
             self._log.result(summary),

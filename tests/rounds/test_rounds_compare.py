@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mgtop.record.launch import CONFIG_FILE
 from mgtop.report.gates import GateError
 from mgtop.rounds import compare_gates, compare_text
 from mgtop.rounds.compare import Comparison, compare, render
 from mgtop.rounds.compare_plot import draw
 from mgtop.rounds.samples import played
-from mgtop.session.writer import LogWriter
+from mgtop.session.writer import LOG_NAME, LogWriter
 from mgtop.wire import records as r
 
 MS = 1_000_000
@@ -173,6 +174,29 @@ def test_parameters_that_differ_are_named(tmp_path: Path) -> None:
     assert "WARNING  they differ in 3 things" in text
     assert "C AGAINST A" in text
     assert not compare([a, a]).single_variable
+
+
+def test_what_is_missing_of_a_session_is_said(tmp_path: Path) -> None:
+    whole = session(tmp_path / "whole", [noisy(1, 60)], steps=4)
+    cut = session(tmp_path / "cut", [noisy(1, 60)], steps=4)
+    log = (cut / LOG_NAME).read_bytes()
+    (cut / LOG_NAME).write_bytes(log[: len(log) // 2])
+    empty = session(tmp_path / "empty", [], steps=4)
+    damaged = session(tmp_path / "damaged", [noisy(1, 60)] * 9, steps=4)
+    log = (damaged / LOG_NAME).read_bytes()
+    (damaged / LOG_NAME).write_bytes(log[:9000] + b"x" * 64 + log[9064:])
+    for folder in (cut, empty, damaged):
+        (folder / CONFIG_FILE).write_text("command: [true]\nparams: {steps: 4}\n")
+    found = compare([whole, cut, empty, damaged])
+    assert {
+        "whole: no configuration that can be read, so only parameters are compared",
+        "empty: no frame is in it",
+    } <= set(found.notes)
+    assert any(note.startswith("damaged: 1 damaged place of its log") for note in found.notes)
+    assert any(note.startswith("cut: ") for note in found.notes)
+    assert not found.settings_known
+    assert "DIFFER  in no parameter\n" in compare_text.render(compare([whole, damaged]))
+    assert compare([cut, empty]).settings_known
 
 
 def test_json_has_the_keys_of_the_contract(tmp_path: Path) -> None:
