@@ -1,12 +1,13 @@
 """What does a day cost the view? A session of 24 hours, opened in a terminal of 120×40.
 
-    python -m benchmarks.long_view [--hours 24] [--light] [--folder DIR] [--compacted]
+    python -m benchmarks.long_view [--hours 24] [--light] [--feed] [--folder DIR] [--compacted]
 
 Writes a made-up session (:mod:`benchmarks.synthetic`: 16 frames/s with five spans each, a late
 frame in 120, requests of ten minutes), not in real time, and opens it with ``mgtop view``:
 when its last minutes are there, how soon keys are answered while the rest is read, memory
 as that goes on, and what is held at last. 17 million records take a quarter of an hour of CPU
-time to write and to read; ``--light`` leaves out spans and GPU, a sixth of it. ``--folder``: a
+time to write and to read; ``--light`` leaves out spans and GPU, a sixth of it; ``--feed`` reads
+it as the view does, without a screen. ``--folder``: a
 session written there before is opened again. Figures: docs/screen.md.
 """
 
@@ -30,6 +31,7 @@ from benchmarks.synthetic import Options as Made
 from benchmarks.synthetic import S, Session
 from mgtop.session.compact import compact
 from mgtop.session.writer import LOG_NAME, LogWriter
+from mgtop.view.feed import Feed
 from mgtop.wire.records import Span
 
 START_NS = 1_000 * S
@@ -126,12 +128,33 @@ def look(folder: Path, hours: float) -> float:
         os.close(master)
 
 
+def read_alone(folder: Path, hours: float) -> float:
+    """Read all without a screen, as the view does; MiB held at last by this process."""
+    feed, told = Feed(folder), 0
+    begin_s = time.process_time()
+    while feed.share_read is not None or not feed.caught_up:
+        feed.poll()
+        share = 1.0 if feed.share_read is None else feed.share_read
+        if int(share * 24) > told:
+            told = int(share * 24)
+            feed.model.summary()
+            print(f"  {share * hours:5.1f} h read    {rss_mib(os.getpid()):6.1f} MiB,"
+                  f" {time.process_time() - begin_s:.0f} s of CPU", flush=True)  # fmt: skip
+    begin_s = time.process_time()
+    summary = feed.model.summary()
+    print(f"first summary     {1000 * (time.process_time() - begin_s):.0f} ms;"
+          f" {summary.interval_ms.count:,} intervals, P50 {summary.interval_ms.p50} ms,"
+          f" {summary.tails.count:,} late frames")  # fmt: skip
+    return rss_mib(os.getpid())
+
+
 def main() -> int:
     """Measure; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--folder", type=Path, help="where to write it, and to leave it")
     parser.add_argument("--light", action="store_true", help="without spans and without a GPU")
+    parser.add_argument("--feed", action="store_true", help="read it without a screen")
     parser.add_argument("--compacted", action="store_true", help="as mgtop compact leaves it")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -144,7 +167,8 @@ def main() -> int:
         size = (folder / LOG_NAME).stat().st_size
         print(f"session           {args.hours:g} h, {args.hours * 3600 * 16:,.0f} frames wanted,"
               f" {size / 1e6:.0f} MB", flush=True)  # fmt: skip
-        mib = look(folder, args.hours)
+        mib = read_alone(folder, args.hours) if args.feed else look(folder, args.hours)
+        print(f"held at last      {mib:.1f} MiB")
     print(f"load              {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     return 0 if mib <= AT_MOST_MIB else 1
 

@@ -194,10 +194,7 @@ class MgtopApp(RaisingApp[Leaving]):
 
     def _draw(self) -> None:
         """Draw what was read; keys that came meanwhile had their turn before."""
-        if self._reading:
-            self.shown.draw()
-        else:
-            self.shown.draw_if_new()
+        self.shown.draw_if_new()
 
     @property
     def _reading(self) -> bool:

@@ -95,7 +95,7 @@ class Feed:
 
     Attributes:
         caught_up: the end of the log was reached by the last :meth:`poll`.
-        records: how many were read so far.
+        records: how many of those that are shown were read so far: grows with each change.
     """
 
     def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -166,15 +166,16 @@ class Feed:
         until_ns = time.thread_time_ns() + budget_ns
         count = self._shown.read(until_ns)
         self.caught_up = self._shown.at_end
+        unseen = 0
         if self.caught_up:
             self._caught_up_ns = self._clock()
-            count += self._read_whole(until_ns)
+            unseen = self._read_whole(until_ns)
         for mark in self._marks.poll():
             self.model.feed(mark)
             count += 1
         self.records += count
         self._check_live()
-        return count
+        return count + unseen
 
     def now_ns(self) -> int:
         """Now, while it is recorded; else the end of the log."""
@@ -247,6 +248,7 @@ class Feed:
         count = whole.read(until_ns)
         if whole.at_end:
             self._shown, self._whole = whole, None
+            self.records += 1
             self._marks = MarksReader(self.folder)  # the new model does not know them yet
         return count
 
