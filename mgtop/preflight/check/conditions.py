@@ -10,7 +10,8 @@ from mgtop.preflight.check.systems import systems_in
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _SUFFIX = re.compile(
-    r"^\+?\W{0,3}(?:or\s+(?:newer|later|higher|above)\W{0,3})?(?:(?:is|are)\s+)?(?:required\s+|needed\s+|recommended\s+)?(?:\(|\b(?:on|for"
+    r"^\+?\W{0,3}(?:or\s+(?:newer|later|higher|above)\W{0,3})?(?:(?:is|are)\s+)?(?:required\s+"
+    r"|needed\s+|recommended\s+)?(?:\(|\b(?:on|for"
     r"|under)\s+)\W*(?P<what>[^),.;]{2,40})",
     _FLAGS,
 )
@@ -19,6 +20,13 @@ _END_OF_LIST = re.compile(r"[);。]|\.\s|\d\.\d", _FLAGS)
 _CASE = re.compile(
     r"^\W*(?:if|when(?:ever)?|in\s+case|unless|如果|若|当)(?P<what>[^,:,。]*)[,:,]", _FLAGS
 )
+_GIVEN = re.compile(
+    r"^\W*(?:for|with|on|under|when\s+using|if\s+you\s+(?:use|have|are\s+on))\s+"
+    r"(?P<what>(?:python|cuda|pytorch|torch)\s+\d[\d.x]*)\s*,(?!\s*(?:python|cuda|pytorch|torch"
+    r"|and)\b)",
+    _FLAGS,
+)
+"""``For Python 3.12, install …``: what follows is for those who have it."""
 _OF_A_MACHINE = re.compile(
     r"\b(?:your|you\s+have|older|newer|below|above|drivers?|versions?|gpus?|cards?|installed"
     r"|errors?|fails?|"
@@ -46,8 +54,17 @@ def condition_of(text: str, start: int, end: int, headings: tuple[str, ...]) -> 
     return Condition(architectures=architectures, systems=systems)
 
 
+def is_given(text: str, start: int) -> bool:
+    """Whether a version is only what the rest of the sentence is said of."""
+    given = _GIVEN.match(text)
+    return given is not None and start < given.end()
+
+
 def case_of(text: str, start: int) -> str:
     """Why a statement cannot be judged: nobody knows whether its case is this machine's."""
+    given = _GIVEN.match(text)
+    if given and start >= given.end():
+        return f"it is said of {given['what'].strip()}"
     match = _CASE.match(text)
     if match is None or start < match.end():
         return ""

@@ -41,7 +41,8 @@ _SPOKEN_OF = re.compile(
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
     r"achiev\w*|hardware|used|using|profiled|optimi[sz]ed|tuned|recorded|environment|real-?time"
     r"|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per"
-    r"|a)\s+second)\b|\bgpus?\s*:|\b(?:ran|one)\b|测试|测得|实测|在[^,。]{1,24}上|需要|推荐|建议|训练|支持|单卡|运行|评测|评估",
+    r"|a)\s+second)\b|\bgpus?\s*:|\b(?:ran|one)\b|测试|测得|实测|在[^,。]{1,24}上|需要|推荐|建议|训练|支持|单卡|运行|评测"
+    r"|评估",
     _FLAGS,
 )
 _CONDITION = re.compile(

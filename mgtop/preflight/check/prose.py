@@ -136,7 +136,7 @@ class _Sentence:
 
     def _versions(self) -> Iterator[tuple[int, Stated]]:
         for found in versions_in(self.text):
-            if self._is_skipped(found.start):
+            if self._is_skipped(found.start) or conditions.is_given(self.text, found.start):
                 continue
             strength, untested = self.strength(found.start, found.end)
             if found.any_of[0][0].sign == "<" and _UPGRADE.search(self.text):

@@ -47,7 +47,8 @@ _ERROR = re.compile(
 )
 """What a program said when it failed."""
 _OTHER_MAKERS = re.compile(
-    r"\bunified\s+memory\b|\bmacbook\b|\bapple\s*芯片|苹果芯片|\bm[1-5]\s+(?:pro|max|ultra|chips?|macs?)\b|\brocm\b|\b(?:amd|radeon)\b"
+    r"\bunified\s+memory\b|\bmacbook\b|\bapple\s*芯片|苹果芯片|\bm[1-5]\s+(?:pro|max|ultra|chips?"
+    r"|macs?)\b|\brocm\b|\b(?:amd|radeon)\b"
     r"|\brx\s*\d{4}|\bgfx\d{3,4}|\bintel\s+(?:arc|gpus?|xpu|gaudi)\b|\bxpu\b|\bgaudi\b|\bascend\b"
     r"|\b910b\b|\bnpus?\b|\bcambricon\b|\bmlu\b|\bmoore\s+threads\b|\bmusa\b|\btpus?\b"
     r"|统一内存|昇腾|寒武纪|摩尔线程|海光",

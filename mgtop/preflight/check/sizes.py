@@ -60,6 +60,8 @@ _WEAK: dict[SizeKind, re.Pattern[str]] = {
     ),
 }
 _MEMORY = re.compile(r"\bmemory\b", _FLAGS)
+_MEMORY_LABEL = re.compile(r"(?:^|[,;(])\W*memory\W*:\s*$", _FLAGS)
+_GPU_LABEL = re.compile(r"\b(?:v-?ram|gpus?|gpu\s+memory)\W*:", _FLAGS)
 _OTHER_THING = re.compile(
     r"\bdatasets?\b|\bcorpus\b|\bvideos?\s+files?\b|(?<![./])\bcache\b|\bswap\b|\bshm\b"
     r"|\bbandwidth\b"
@@ -74,7 +76,7 @@ _LESS_BY = re.compile(
 )
 _CHANGED = re.compile(
     r"(?:\b(?:from|was|were|previously|formerly|originally|used\s+to\s+(?:be|need|require|take))"
-    r"|从|由|原[来先本]的?)\s*(?:about|around|~|约)?\s*$",
+    r"|从|由|原[来先本]的?|\bout\s+of)\s*(?:about|around|~|约)?\s*$",
     _FLAGS,
 )
 _NOW = re.compile(
@@ -120,7 +122,7 @@ _WILL_NOT_DO = re.compile(
     r"|don['’]t)\s+"
     r"(?:be\s+)?(?:run|work|fit|enough|suffice|load|start|able|used)|\bfails?\b|\boom\b"
     r"|\bout[\s-]of[\s-]memory\b|^\W*no\s+(?:gpus?|cards?|machines?)\b|\bnot\s+enough\b"
-    r"|\binsufficient\b|不支持|无法|不能|不够",
+    r"|\binsufficient\b|不支持|无法|不能|不够|爆显存|溢出",
     _FLAGS,
 )
 _FITS = re.compile(
@@ -228,6 +230,8 @@ def sizes_in(text: str, headings: str = "") -> Iterator[Found]:
 def _kind(text: str, start: int, end: int, headings: str) -> SizeKind | None:
     begin, stop = segment_at(text, start, end)
     after, before = text[end:stop], text[begin:start]
+    if _MEMORY_LABEL.search(text[:start]):
+        return "ram" if _GPU_LABEL.search(text) else "unclear"
     following = _nearest(_STRONG, after, last=False)
     preceding = _nearest(_STRONG, before, last=True)
     if following and (following[1] <= 30 or not preceding):

@@ -50,6 +50,8 @@ def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, 
     shut_out: list[Found] = []
     wanted: list[Found] = []
     for one in found:
+        if re.search(r"\d\s*\(\s*$", text[: one.start]):
+            continue  # 551.61 (Windows)
         if one.name in _FAMILIES and _OF_ANOTHER.match(text[one.end :]):
             continue  # "Linux needs …", "Linux ≥ 12.2": what follows is needed there
         begin, stop = segment_at(text, one.start, one.end)
@@ -82,12 +84,14 @@ def condition_in(text: str, before: int, headings: tuple[str, ...]) -> tuple[str
         rest = text[one.end :]
         users = re.match(r"\s*(?:(?:11|10)\s*)?(?:users?\b|用户)", rest, _FLAGS)
         follows = re.match(
-            r"\s*(?:[,,::(]|$|(?:you|please|install|use|only|set|run)\b|[下上]?[,:]|上(?=[只请仅需须可要]|使用))",
+            r"\s*(?:[,,::(]|$|(?:you|please|install|use|only|set|run)\b|[下上]?[,:]|上(?=[只请仅需须可要]"
+            r"|使用))",
             rest,
             _FLAGS,
         )
         led = re.search(
-            r"(?:^|[,;:(。])\W*(?:目前)?(?:(?:on|for|under|with)|if\s+(?:you(?:['’]re|\s+are)?\s+)?(?:on"
+            r"(?:^|[,;:(。])\W*(?:目前)?(?:(?:on|for|under|with)|if\s+(?:you(?:['’]re"
+            r"|\s+are)?\s+)?(?:on"
             r"|using|use|running|run)|在|对于)"
             r"\s*(?:native\s+|the\s+)?$",
             lead,

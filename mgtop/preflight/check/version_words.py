@@ -43,7 +43,8 @@ _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WY
 _MORE = re.compile(
     rf"^\s*(?P<join>[,(]\s*(?:or\b|and\b|but\b|或|且)?|/|\bor\b|\band\b|\bbut\b|或者?|和|与|且|并且|、|&|-"
     rf"|–|—|~|\bto\b|\bthrough\b|至|到)\s*"
-    rf"(?P<sign>>=|<=|<|>|==|!=|≥|≤|(?:below|under|up\s+to|(?:older|lower|less|earlier)\s+than"
+    rf"(?P<sign>>=|<=|<|>|==|!=|≥|≤|(?:below|under|up\s+to(?:\s+and\s+including)?|(?:older|lower"
+    rf"|less|earlier)\s+than"
     rf"|before|不(?:高于|超过)|低于|小于)(?=[\s\d]))?"
     rf"\s*(?:(?:python|pytorch|torch|cuda)\s*|v)?{_NUMBER}(?![\d%×]|\.\d|[A-Za-wyz])",
     _FLAGS,
@@ -51,6 +52,16 @@ _MORE = re.compile(
 _SIGNS = {"≥": ">=", "≤": "<=", "up to": "<=", "不高于": "<=", "不超过": "<="}
 _REVERSED = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)\s*(<=|≤|<)\s*$", _FLAGS)
 """The lower end of ``3.10 <= Python < 3.13``."""
+_AHEAD = re.compile(
+    r"(?:(?:older|newer|lower|higher|earlier|later)\s+than|\bbelow|\babove|\bprior\s+to|\bbefore"
+    r"|[低高]于|早于)\s*$",
+    _FLAGS,
+)
+_MOVED = re.compile(
+    r"\b(?:mov|switch|upgrad|migrat|bump|chang|updat)\w*\b[^.;]*\bfrom\b|从[^。;]*(?:升级|迁移|切换)",
+    _FLAGS,
+)
+"""From one version to another: the second counts."""
 _LEFT_OVER = re.compile(
     r"^[\s,(]*(?:\b(?:but|and|or)\b\s*)?(?:[<>≤≥]=?|\b(?:below|above|(?:older|newer|lower|higher"
     r"|earlier|later)\s+than)|[低高]于)\s*v?\d",
@@ -58,7 +69,8 @@ _LEFT_OVER = re.compile(
 )
 """A further bound that was not understood: without it a verdict would be a guess."""
 _ALSO = re.compile(
-    rf"^[^\d.;。]{{0,12}}?[,(、]\s*(?P<lead>(?:\b(?:and|but|while|although|though|except|not|avoid|no|don['’]t|do\s+not"
+    rf"^[^\d.;。]{{0,12}}?[,(、]\s*(?P<lead>(?:\b(?:and|but|while|although|though|except|not|avoid"
+    rf"|no|don['’]t|do\s+not"
     rf"|use|with|support|required?|recommended|minimum)\b|"
     rf"不要使用|不要用|请勿使用|不支持|推荐|建议|最低|至少|使用|而|\s|:)*){_NUMBER}"
     rf"(?P<verb>\s*(?:(?:is|are|was|will|works?|breaks?|fails?|crashes|has|does|do|at\s+(?:least"
@@ -170,6 +182,13 @@ def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
         if sign is not None and len(any_of) == 1 and len(any_of[0]) == 1:
             any_of = ((Bound(sign, version),),)
         floor = sign in (">=", ">") and len(any_of[0]) == 1
+    ahead = (
+        _sign(text[: subject.start()][-24:], "")
+        if _AHEAD.search(text, 0, subject.start())
+        else None
+    )
+    if ahead is not None and any_of == ((Bound("bare", version),),):
+        any_of = ((Bound(ahead, version),),)  # newer than torch 2.4
     lower = _REVERSED.search(text, 0, subject.start())
     if lower is not None:
         sign = ">" if lower[2] == "<" else ">="
@@ -228,8 +247,12 @@ def _with_more(
             sign = _sign(text[:end][-24:], "") or ">="
             head = any_of[0][0]
             first_bound = Bound(sign, head.version) if head.sign == "bare" else head
-            named = word if re.match(r"[<>=!]", word) else _SIGNS.get(" ".join(word.split()), "<")
+            named = (
+                word if re.match(r"[<>=!]", word) else _SIGNS.get(" ".join(word.split()[:2]), "<")
+            )
             any_of = [(first_bound, Bound(named, version))]
+        elif not listed and join in ("to", "到", "至") and _MOVED.search(text[:end]):
+            any_of = [(Bound("bare", version),)]
         elif not listed and (_RANGE.match(join) or _BETWEEN.search(text[:end])):
             any_of = [(Bound(">=", first), Bound("<=", version))]
         elif join.startswith((",", "、")) and not re.search(r"or|and|或", join):

@@ -13,6 +13,8 @@ def _words(*patterns: str) -> re.Pattern[str]:
 
 
 _UNTESTED = _words(
+    r"\b(?:unable\s+to|cannot|could\s+not|can['’]t|couldn['’]t|no\s+way\s+to)\s+(?:test|try"
+    r"|verify)\b",
     r"\bun-?tested\b",
     r"\bnot?\s+(?:yet\s+|been\s+|fully\s+|officially\s+)*(?:tested|tried|verified|validated)",
     r"n[o']t\s+(?:yet\s+|been\s+|fully\s+)*(?:tested|tried|verified)",
@@ -45,7 +47,8 @@ _NEGATIVE = _words(
     r"\bleaks?\b|\btoo\s+(?:old|new|small|little)\b|\b(?:not|n['’]t)\s+(?:be\s+)?(?:enough"
     r"|sufficient|suffice|fit)|\binsufficient\b",
     r"\bout[\s-]of[\s-]memory\b|\booms?\b",
-    r"不要(?:使用|安装|用|升级)|请勿|切勿|避免使用|不再支持|弃用|不推荐|不建议|报错|崩溃|不适用|不够|不足以|会失败|存在(?:\w|[一-龥]){0,4}问题|有问题",
+    r"不要(?:使用|安装|用|升级)|请勿|切勿|避免使用|不再支持|弃用|不推荐|不建议|报错|爆显存|显存溢出|崩溃|不适用|不够|不足以|会失败|存在(?:\w"
+    r"|[一-龥]){0,4}问题|有问题",
     r"\b(?:will\s+not|won['’]t)\s+do\b",
     r"不支持|不兼容|无法(?:运行|使用|加载|启动|工作)|无法在[^,。]{0,16}(?:运行|使用)|不能(?:运行|使用)",
 )
@@ -77,7 +80,7 @@ _FLOOR = _words(
     r"\bat\s+least\b",
     r"\bminim(?:um|al|ally)\b",
     r"\b(?:no|not)\s+(?:less|lower|fewer|older)\s+than\b|,\s*no\s+less\b",
-    r"\bover\s+(?=\d)|\bupwards\s+of\b|\bexceed\w*",
+    r"\bover\s+(?=\d)|\bupwards\s+of\b|(?<!not )(?<!never )\bexceed\w*",
     r"\b(?:or|and)\s+(?:more|newer|later|above|higher|greater|better|up|larger|upwards?)\b",
     r"\b(?:newer|more|greater|higher|later|larger)\s+than\b",
     r"\babove\b",
@@ -105,7 +108,8 @@ _DEMAND = _words(
     r"\b(?:has|have)\s+to\b",
     r"\bwants?\b",
     r"\bmake\s+sure\b",
-    r"\bplease\s+use\b|\bstay\s+(?:with|on|at|below)\b|\bpin\b|\bup(?:grade|date)\s+(?:your|the|to)\b|升级|更新(?=[到至])",
+    r"\bplease\s+use\b|\bstay\s+(?:with|on|at|below)\b|\bpin\b|\bup(?:grade|date)\s+(?:your|the"
+    r"|to)\b|升级|更新(?=[到至])",
     r"\bensure\b",
     r"须|需|要求|适用于|仅支持|只支持|务必|必需|请使用|请安装|请预留|请确保|依赖",
 )
