@@ -33,6 +33,7 @@ PARTS = [
     "held_out_d.yaml",
     "held_out_e.yaml",
     "held_out_f.yaml",
+    "held_out_g.yaml",
 ]
 
 
