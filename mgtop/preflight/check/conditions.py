@@ -11,7 +11,7 @@ from mgtop.preflight.check.systems import systems_in
 _FLAGS = re.IGNORECASE | re.ASCII
 _SUFFIX = re.compile(
     r"^\+?\W{0,3}(?:or\s+(?:newer|later|higher|above)\W{0,3})?(?:(?:is|are)\s+)?(?:required\s+"
-    r"|needed\s+|recommended\s+)?(?:\(|\b(?:on|for"
+    r"|needed\s+|necessary\s+|recommended\s+)?(?:\(|\b(?:on|for"
     r"|under)\s+)\W*(?P<what>[^),.;]{2,40})",
     _FLAGS,
 )

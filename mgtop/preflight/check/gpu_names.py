@@ -42,7 +42,7 @@ MODEL = re.compile(
       | a(?:10g?|16|30|40|100|800)|h(?:20|100|200|800)|b(?:100|200|300)|gb?h?(?:200|300)
       | l(?:4|20|40s?)|v100s?|p(?:40|100)|t4
       | mi\d{3}x?|jetson\s+\w+
-    )(?![\w])""",
+    )(?=s?(?!\w))""",
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
 ARCHITECTURE = re.compile(

@@ -41,7 +41,8 @@ _SPOKEN_OF = re.compile(
     r"runs?|running|fps|supports?|supported|works?|requir\w*|needs?|recommend\w*|reach\w*|"
     r"achiev\w*|hardware|used|using|profiled|optimi[sz]ed|tuned|recorded|environment|real-?time"
     r"|single|minimum|at\s+least|on\s+(?:an?|one)|gives?|delivers?|produces?|frames?\s+(?:per"
-    r"|a)\s+second)\b|\bgpus?\s*:|\b(?:ran|one)\b|测试|测得|实测|在[^,。]{1,24}上|需要|推荐|建议|训练|支持|单卡|运行|评测"
+    r"|a)\s+second)\b|\bgpus?\s*:|\b(?:ran|one)\b|\b(?:enough|fine|sufficient)\b|实验|环境|测试|测得|实测"
+    r"|在[^,。]{1,24}上|需要|推荐|建议|训练|支持|单卡|运行|评测"
     r"|评估",
     _FLAGS,
 )
@@ -63,7 +64,7 @@ _OWNERS = re.compile(
 """Those who have a card of a series: "RTX 5090 owners need …"."""
 _SERIES_NAMED = re.compile(
     r"^(?:the\s+|nvidia\s+|geforce\s+)*(?:rtx|gtx)?[\s-]*(?P<series>10|16|20|30|40|50)(?:xx"
-    r"|[\s-]*series|\s*系)",
+    r"|[\s-]*series|\s*系|\d0(?:\s*ti)?\s+(?:cards?|gpus?|owners?|users?)\b)",
     _FLAGS,
 )
 _OLDER_THAN = re.compile(
@@ -125,7 +126,7 @@ def condition_in(text: str, before: int) -> tuple[str, ...]:
 def generations_of(text: str, pattern: re.Pattern[str] = _SERIES_NAMED) -> tuple[str, ...]:
     """The architecture that a text begins with, or that the owners it speaks to have."""
     owners = pattern.search(text)
-    if owners and re.search(r"rtx|gtx|xx|series|系", owners[0], _FLAGS):
+    if owners and re.search(r"rtx|gtx|xx|series|系|\d{4}", owners[0], _FLAGS):
         architecture = gpu_names.architecture_of(gpu_names.SERIES[owners["series"]])
         return (architecture,) if architecture else ()
     if pattern is _SERIES_NAMED and (named := gpu_names.ARCHITECTURE.match(text)):

@@ -31,6 +31,9 @@ _ENTITIES = (
     (r"\sim", "~"),
 )  # fmt: skip
 
+_ASIDE = re.compile(
+    r"^\s*\.\.\s+(?:note|warning|tip|hint|important|caution|attention)::", re.IGNORECASE
+)
 _BOLD = re.compile(r"^\s*\*\*[^*]+\*\*:?\s*$")
 _LEAD_WORDS = 8
 _FULL_WIDTH = {number + 0xFEE0: number for number in range(0x21, 0x7F)}
@@ -170,7 +173,11 @@ def pieces(text: str, *, rst: bool = False) -> Iterator[Piece]:
                 )
                 at += 1
             continue
-        if rst and re.match(r"^\s*\.\.\s+code(?:-block)?::|^.*::\s*$", line):
+        if (
+            rst
+            and re.match(r"^\s*\.\.\s+code(?:-block)?::|^.*::\s*$", line)
+            and not _ASIDE.match(line)
+        ):
             if not line.lstrip().startswith(".."):
                 block.append((at + 1, line))
             yield from flush()
@@ -262,7 +269,13 @@ def _html_rows(lines: Sequence[str], first: int, context: Context) -> Iterator[R
         words = tuple(" ".join(blanked(cell).split()) for _, cell in cells)
         heads = all(tag.lower() == "th" for tag, _ in cells)
         first_of_all = not headers and row.start() == text.lower().find("<tr")
-        if cells and (heads or (first_of_all and not re.search(r"\d", "".join(words)))):
+        if cells and (
+            heads
+            or (
+                first_of_all
+                and all(len(word.split()) <= 4 and not re.search(r"\d", word) for word in words)
+            )
+        ):
             headers = words
         elif cells:
             line = first + text.count("\n", 0, row.start())

@@ -7,14 +7,36 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mgtop.preflight.check import conditions, gpu_words, package_words, scope, sizes, system_words
+from mgtop.preflight.check import (
+    conditions,
+    gpu_names,
+    gpu_words,
+    package_words,
+    scope,
+    sizes,
+    system_words,
+)
 from mgtop.preflight.check.set_aside import is_set_aside
 from mgtop.preflight.check.stated import Bound, Condition, Kind, Size, Stated, Strength
 from mgtop.preflight.check.version_words import Found as FoundVersion
 from mgtop.preflight.check.version_words import versions_in
+from mgtop.preflight.check.versions import begins
 from mgtop.preflight.check.words import said, strength_of_heading
 
 _FLAGS = re.IGNORECASE | re.ASCII
+_SIZE_IN_NAME = re.compile(r"\b([ABHL]\d{2,3})(-(?:(?:SXM\d?|PCI-?E)-)?)(?=\d+\s?G)")
+"""``A100-SXM4-80G``: the amount stands for itself."""
+_IN_AN_IMAGE = re.compile(
+    r"\b(?:image|container|docker)\b.*\b(?:comes?|ships?|contains?|has|includes?"
+    r"|installed\s+in)\b|镜像[^,。]*内置",
+    _FLAGS,
+)
+_MODELS_SIZE = re.compile(rf"(?:{gpu_names.MODEL.pattern})\s*\($", gpu_names.MODEL.flags)
+_SAYS = re.compile(
+    r"\b(?:test\w*|validated|verified|measured|developed|runs?|running|works?|built|compiled|can"
+    r"|support\w*|compatible|only|should|any|all)\b|测试|运行|支持|验证|兼容|仅|只",
+    _FLAGS,
+)
 _SIZES = ("vram", "ram", "disk")
 _CLAUSE = re.compile(r"[;;]")
 _MINIMUM = re.compile(r"\bminim|最低|最小", _FLAGS)
@@ -81,7 +103,8 @@ def _with_subject(text: str, place: Place) -> tuple[str, Place]:
 
 class _Sentence:
     def __init__(self, text: str, place: Place) -> None:
-        self.text = text
+        self.text = _SIZE_IN_NAME.sub(lambda match: match[1] + " " * len(match[2]), text)
+        text = self.text
         self.place = place
         self.skipped = sizes.conditional_spans(text)
 
@@ -107,9 +130,14 @@ class _Sentence:
     def _sizes(self) -> Iterator[tuple[int, Stated]]:
         headings = " / ".join((*self.place.headings[-2:], self._topic()))
         told: list[Size] = []
+        models_only = True
         for found in sizes.sizes_in(self.text, headings):
             if found.size in told and _illustrates(self.text, found.start):
                 continue  # 80 GB or more (such as an H100 80GB)
+            of_model = _MODELS_SIZE.search(self.text, 0, found.start) is not None
+            if told and of_model and not models_only:
+                continue  # below 40 GB on an H100 (80 GB)
+            models_only = models_only and of_model
             told.append(found.size)
             strength, untested = self.strength(found.start, found.end)
             if found.floor:
@@ -135,7 +163,15 @@ class _Sentence:
         return self.place.previous if asks or _BEGINS_WITH_AMOUNT.match(self.text) else ""
 
     def _versions(self) -> Iterator[tuple[int, Stated]]:
-        for found in versions_in(self.text):
+        told: list[FoundVersion] = []
+        for found in sorted(versions_in(self.text), key=lambda one: one.start):
+            if any(_is_told(found, one) for one in told):
+                continue
+            told.append(found)
+            if found.kind in ("python", "torch") and _IN_AN_IMAGE.search(self.text):
+                continue  # that of an image asks nothing of this machine
+            if len(told) > 1 and self._only_where(found):
+                continue
             if self._is_skipped(found.start) or conditions.is_given(self.text, found.start):
                 continue
             strength, untested = self.strength(found.start, found.end)
@@ -161,6 +197,11 @@ class _Sentence:
                     unclear=found.unclear or self._unclear(found, strength),
                 ),
             )
+
+    def _only_where(self, found: FoundVersion) -> bool:
+        """``A is faster on PyTorch 2.9``: where it is so, rather than what is needed."""
+        words = said(self.text)
+        return not words.tested and bool(re.search(r"\bon\s+$", self.text[: found.start], _FLAGS))
 
     def _unclear(self, found: FoundVersion, strength: Strength) -> str:
         """An upper end that nobody demands may as well be a warning."""
@@ -206,11 +247,18 @@ class _Sentence:
 
     def _systems(self) -> Iterator[tuple[int, Stated]]:
         bare = self._heading_strength() is not None
-        for names, start, end in system_words.systems_stated(self.text, bare_entry=bare):
+        for names, start, end in system_words.systems_stated(
+            self.text, bare_entry=bare, beside=self._states_figures()
+        ):
             if self._is_skipped(start):
                 continue
             strength, untested = self.strength(start, end)
             yield start, self._stated("os", start, end, strength, untested, names=names)
+
+    def _states_figures(self) -> bool:
+        return any(True for _ in versions_in(self.text)) or any(
+            True for _ in sizes.sizes_in(self.text)
+        )
 
     def _is_skipped(self, place: int) -> bool:
         return any(a <= place < b for a, b in self.skipped)
@@ -258,10 +306,20 @@ class _Sentence:
                 return strength, False
         return self._heading_strength() or "tested", False
 
+    def _is_wordless(self, strength: Strength) -> bool:
+        """Whether nothing says that what is named is needed, or was used, rather than mentioned."""
+        return (
+            strength == "tested"
+            and self._heading_strength() is None
+            and not _SAYS.search(self.text)
+        )
+
     def _stated(
         self, kind: Kind, start: int, end: int, strength: Strength, untested: bool, **more: object
     ) -> Stated:
         begin, stop = sizes.segment_at(self.text, start, end)
+        if kind == "compute_capability" and self._is_wordless(strength):
+            more["unclear"] = more.get("unclear") or "the sentence only mentions it"
         condition = Condition()
         if kind not in ("os", "compute_capability"):
             condition = conditions.condition_of(self.text, start, end, self.place.headings)
@@ -296,6 +354,17 @@ def _illustrates(text: str, place: int) -> bool:
             text[:place],
             _FLAGS,
         )
+    )
+
+
+def _is_told(found: FoundVersion, before: FoundVersion) -> bool:
+    """Whether the same version was told already: ``cuda:11.8.0`` and ``CUDA 11.8``."""
+    one, other = found.any_of[0], before.any_of[0]
+    return (
+        found.kind == before.kind != "package"
+        and len(found.any_of) == len(before.any_of) == len(one) == len(other) == 1
+        and one[0].sign == other[0].sign
+        and begins(before.any_of[0][0].version, one[0].version)
     )
 
 

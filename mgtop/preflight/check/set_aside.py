@@ -38,7 +38,7 @@ _NOT_NEEDED = re.compile(
     r"|\bnot\s+(?:needed|required|necessary)\b|不需要|无需|不再需要|不必",
     _FLAGS,
 )
-_BUT = re.compile(r"\b(?:but|only|however|unless)\b|但|仅|只需", _FLAGS)
+_BUT = re.compile(r"\b(?:but|only|however|unless)\b|但|仅|只需|必须", _FLAGS)
 _QUESTION = re.compile(r"[??]\s*$")
 _ERROR = re.compile(
     r"\b\w*(?:Error|Exception)\b\s*:|\bTraceback\b|\btried\s+to\s+allocate\b|"

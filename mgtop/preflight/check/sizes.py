@@ -126,7 +126,9 @@ _WILL_NOT_DO = re.compile(
     _FLAGS,
 )
 _FITS = re.compile(
-    r"\b(?:runs?|fits?|works?|uses?|needs?|requires?|consumes?|within)\b|运行|占用", _FLAGS
+    r"\b(?:runs?|fits?|works?|use[sd]?|takes?|took|peaks?|stays?|needs?|requires?|consumes?"
+    r"|within)\b|运行|占用",
+    _FLAGS,
 )
 _CONDITIONAL = re.compile(
     r"(?:\b(?:if|when|whenever|in\s+case|unless|for\s+(?:users?|those))\b(?=[^,,.;:]*\b(?:you"

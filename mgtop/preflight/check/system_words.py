@@ -22,6 +22,12 @@ _OF_ANOTHER = re.compile(
     r"\s*(?:>=|≥|不低于|至少|(?:needs?|ha(?:s|ve)(?!\s+been)|requires?)\b|测试环境|(?:为|需)|(?:needs?|为|需))",
     _FLAGS,
 )
+_RUNS_ON = re.compile(
+    r"\b(?:runs?|works?|support\w*|available|built|compatible|only)\s+(?:only\s+)?(?:on|for"
+    r"|under)\s+$",
+    _FLAGS,
+)
+_WHERE = re.compile(r"(?:\b(?:on|for|under)|在)\s+$", _FLAGS)
 _FAMILIES = ("linux", "windows", "macos", "wsl")
 _USERS = re.compile(
     r"\b(?:users?|install\w*|click|download|run\s+the\s+following|example|tutorials?|guides?)\b"
@@ -31,11 +37,14 @@ _USERS = re.compile(
 _CONDITION = re.compile(r"^\W*(?:on|for|under)\s+$|\(\s*$|^\W*$", _FLAGS)
 
 
-def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, ...], int, int]]:
+def systems_stated(
+    text: str, *, bare_entry: bool, beside: bool = False
+) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """Systems that are asked for or shut out: their names, and where they stand.
 
     Args:
         text: the sentence.
+        beside: the sentence states an amount or a version.
         bare_entry: it stands under a heading of requirements, so a bare name will do.
     """
     found = systems_in(text)
@@ -50,6 +59,10 @@ def systems_stated(text: str, *, bare_entry: bool) -> Iterator[tuple[tuple[str, 
     shut_out: list[Found] = []
     wanted: list[Found] = []
     for one in found:
+        where = _WHERE.search(text[: one.start]) or re.match(r"\s*上", text[one.end :])
+        runs = _RUNS_ON.search(text[: one.start])
+        if where and not runs and beside and not words.tested and not words.negative:
+            continue  # where something else is needed
         if re.search(r"\d\s*\(\s*$", text[: one.start]):
             continue  # 551.61 (Windows)
         if one.name in _FAMILIES and _OF_ANOTHER.match(text[one.end :]):
@@ -97,9 +110,11 @@ def condition_in(text: str, before: int, headings: tuple[str, ...]) -> tuple[str
             lead,
             _FLAGS,
         )
+        there = re.match(r"^\W*$", lead) and re.match(r"\s*上", rest)  # "Windows 上需要 …"
         label = re.match(r"^\W*$", lead) and re.match(r"\s*:", rest) and not _SUPPORT.search(rest)
         if (
             label
+            or (there and not _SUPPORT.search(rest))
             or (led and (follows or users))
             or (users and re.match(r"^\W*(?:for\s+)?$", lead, _FLAGS))
         ):

@@ -35,14 +35,14 @@ _FILL = (
     r"|requirement|"
     r"using|use|installed|equal|higher|greater|exactly|up|supported|with|you|recommended|tested"
     r"|between|from|reports?|shows?|prints?|before|prior|older|earlier|lower)\b"
-    r"|other|except|v(?=\d)|r(?=\d{3})|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不[得能应可要宜]?(?:低于|小于|少于)|高于|大于"
+    r"|other|except|从|由|v(?=\d)|r(?=\d{3})|版本|版|号|要求|需要|需|为|是|必须|使用|至少|不[得能应可要宜]?(?:低于|小于|少于)|高于|大于"
     r"|低于|小于|最低|推荐|建议|安装|在|须|请勿|请|勿|用|等于|过[低旧]|太[低旧]|选择|应|介于|达到|不[得能应可]|升级[到至]|更新[到至]|的)*?"
 )
 _NUMBER = r"(\d+(?:\.\d+)*(?:\.[x*](?![\w]))?)"
 _VERSION = re.compile(rf"(?P<fill>{_FILL}){_NUMBER}(?![\d%×]|\.\d|[A-Za-wyzA-WYZ](?![\d]))", _FLAGS)
 _MORE = re.compile(
     rf"^\s*(?P<join>[,(]\s*(?:or\b|and\b|but\b|或|且)?|/|\bor\b|\band\b|\bbut\b|或者?|和|与|且|并且|、|&|-"
-    rf"|–|—|~|\bto\b|\bthrough\b|至|到)\s*"
+    rf"|–|—|~|\bto\b|\bthrough\b|(?:提高|升级|升|降)?[至到])\s*"
     rf"(?P<sign>>=|<=|<|>|==|!=|≥|≤|(?:below|under|up\s+to(?:\s+and\s+including)?|(?:older|lower"
     rf"|less|earlier)\s+than"
     rf"|before|不(?:高于|超过)|低于|小于)(?=[\s\d]))?"
@@ -58,7 +58,8 @@ _AHEAD = re.compile(
     _FLAGS,
 )
 _MOVED = re.compile(
-    r"\b(?:mov|switch|upgrad|migrat|bump|chang|updat)\w*\b[^.;]*\bfrom\b|从[^。;]*(?:升级|迁移|切换)",
+    r"\b(?:mov|rais|increas|lift|switch|upgrad|migrat|bump|chang|updat)\w*\b[^.;]*\bfrom\b"
+    r"|从[^。;]*(?:升级|迁移|切换|提高|升|降)?",
     _FLAGS,
 )
 """From one version to another: the second counts."""
@@ -74,7 +75,7 @@ _ALSO = re.compile(
     rf"|use|with|support|required?|recommended|minimum)\b|"
     rf"不要使用|不要用|请勿使用|不支持|推荐|建议|最低|至少|使用|而|\s|:)*){_NUMBER}"
     rf"(?P<verb>\s*(?:(?:is|are|was|will|works?|breaks?|fails?|crashes|has|does|do|at\s+(?:least"
-    rf"|minimum))\b|不|会|为|最低|推荐|可能)|\s*[)])?",
+    rf"|minimum))\b|不|会|为|最低|推荐|可能)|\s*(?:and|or)\s+(?:above|newer|later)\b|\s*[)])?",
     _FLAGS,
 )
 """``Python 3.10, not 3.12``; ``3.12 is advised, 3.10 the minimum``: with words of their own."""
@@ -105,6 +106,7 @@ _ACTS = re.compile(
     _FLAGS,
 )
 _DENIED = re.compile(r"\s*(?:is|are)?\s*(?:not\b|un)\w*|\s*(?:尚|暂|还)?不", _FLAGS)
+_OWNERS = re.compile(r"\s*(?:users?\b|用户)", _FLAGS)
 _HISTORY = re.compile(
     r"(?:\b(?:since|until|introduced\s+in|added\s+in|back\s+in)|自从?)\s*$", _FLAGS
 )
@@ -160,7 +162,7 @@ def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
     match = _VERSION.match(text, subject.end())
     if not match:
         return None
-    if _HISTORY.search(text, 0, subject.start()):
+    if _HISTORY.search(text, 0, subject.start()) or _OWNERS.match(text[match.end() :]):
         return None
     version = numbers(match[2])
     low, high = _SANE[kind]
@@ -170,7 +172,12 @@ def _after(text: str, kind: Kind, subject: re.Match[str]) -> Found | None:
     wild = match[2].lower().endswith(("x", "*"))
     if kind == "package" and (
         fill in ("", "-")
-        or (len(version) < 2 and not wild and not _DENIED.match(text[end:]))
+        or (
+            len(version) < 2
+            and not wild
+            and _sign(fill, "") is None
+            and not _DENIED.match(text[end:])
+        )
         or _ACTS.match(text[end:])
     ):
         return None  # a generation of it (FlashAttention-3), or it is what needs something
@@ -251,7 +258,7 @@ def _with_more(
                 word if re.match(r"[<>=!]", word) else _SIGNS.get(" ".join(word.split()[:2]), "<")
             )
             any_of = [(first_bound, Bound(named, version))]
-        elif not listed and join in ("to", "到", "至") and _MOVED.search(text[:end]):
+        elif not listed and join.endswith(("to", "到", "至")) and _MOVED.search(text[:end]):
             any_of = [(Bound("bare", version),)]
         elif not listed and (_RANGE.match(join) or _BETWEEN.search(text[:end])):
             any_of = [(Bound(">=", first), Bound("<=", version))]

@@ -27,7 +27,8 @@ _NEGATIVE = _words(
     r"(?:does|do|did|is|are|will|can)(?:n['o’]t|\s+not|\s*not)\s+(?:currently\s+|yet\s+)*"
     r"(?:support|work|run\b|compatible)",
     r"\bcannot\s+(?:work|run|be\s+used)",
-    r"\bno\s+(?:official\s+)?support\b",
+    r"\bno\s+(?:(?:official\s+)?support|macos|windows)\b|\bsupport\s+(?:ends|ended|stops"
+    r"|stopped)\b",
     r"\bno\s+longer\s+(?:support\w*|works?|runs?|compatible|maintained|tested)",
     r"\bnot\s+(?:recommended|advis(?:ed|able)|advise|suggested|to\s+(?:work|run|use))",
     r"\b(?:do|should|must|can)(?:n['’]t|\s*not)\s+(?:be\s+)?(?:use[d]?|install(?:ed)?"
@@ -86,6 +87,7 @@ _FLOOR = _words(
     r"\babove\b",
     r"\bas\s+(?:little|low)\s+as\b",
     r"\bsmallest\b",
+    r"\bmin\.?\s+(?=\d)",
     r"\boldest\b",
     r"≥|>=|⩾|>\s*(?=\d)",
     r"\d(?:\s*(?:gb|gib|g))?\+(?!\s*cu)",
