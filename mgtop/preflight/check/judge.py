@@ -220,11 +220,21 @@ def _os(stated: Stated, machine: Machine) -> Answer:
     verdicts: list[Verdict] = [_of_system(name, machine) for name in stated.names]
     best: Verdict = min(verdicts, key=judge_version.BEST_FIRST.index, default="unknown")
     if stated.strength != "negative":
+        if best == "unmet" and stated.strength in _SOFT and not _is_linux_matter(stated, machine):
+            return "unknown", f"{local}; of this system it says nothing"
         return best, local
     if best == "unmet":
         return "met", local
     denied: Verdict = "marginal" if stated.untested else "unmet"
     return denied, local
+
+
+_SOFT = ("tested", "recommended", "optional")
+
+
+def _is_linux_matter(stated: Stated, machine: Machine) -> bool:
+    """Whether it is about releases of this machine's own kind of system."""
+    return any(_is_system(name, machine) for name in stated.names)
 
 
 def _of_system(name: str, machine: Machine) -> Verdict:

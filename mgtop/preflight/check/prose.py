@@ -50,6 +50,10 @@ _SEE = re.compile(
     r"|^[^\w\u4e00-\u9fff]*请?参[考阅见]",
     _FLAGS,
 )
+_ALTERNATIVE = re.compile(
+    r"^\W*(?:(?:option|method|variant)\s*[\dA-C]\b|(?:选项|方案|方式|方法)\s*[\d一二三])", _FLAGS
+)
+"""One way among others: nothing that it names is required."""
 _UPGRADE = re.compile(r"\b(?:upgrade|update)\b|升级|更新驱动", _FLAGS)
 _SPEED = re.compile(
     r"\b(?:speed|slower|faster|fps|latency)\b|\bseconds?\s*(?:/|per)|\bframes?\s*(?:/|per)|速度|帧率"
@@ -181,6 +185,8 @@ class _Sentence:
             strength = _of_version(strength, found)
             if self._tells_nothing(found, strength):
                 continue
+            if _ALTERNATIVE.match(self.text) and strength != "negative":
+                strength = "recommended"
             if found.kind == "cuda" and _LABEL.match(self.text) and not self._is_entry():
                 strength = "recommended"  # it heads the commands for that one
             yield (

@@ -26,6 +26,11 @@ _PLAN = re.compile(
     _FLAGS,
 )
 """What is to be, or was done: no statement about what is needed now."""
+_CHANGED = re.compile(
+    r"^\W*(?:resolved|fixed|fixes|added|improved|bumped|upgraded)\b|^[^\w]*(?:解决了|修复|新增|优化了|升级了)",
+    _FLAGS,
+)
+"""What a change log tells."""
 _OF_OTHERS = re.compile(
     r"^\W*(?:other|competing)\b[^.]*\b(?:models?|methods?|projects?|tools?)\b"
     r"|^\W*(?:earlier|previous|older|former)\s+(?:versions?|releases?)\b|^\W*(?:旧版|之前的版本|其他模型)",
@@ -64,7 +69,10 @@ _OURS = re.compile(
 
 def is_set_aside(text: str, quote: str, headings: tuple[str, ...]) -> bool:
     """Whether a sentence says nothing about what this machine needs."""
-    if any(pattern.search(text) for pattern in (_CITATION, _NEWS, _QUESTION, _OF_OTHERS, _ERROR)):
+    if any(
+        pattern.search(text)
+        for pattern in (_CITATION, _NEWS, _QUESTION, _OF_OTHERS, _CHANGED, _ERROR)
+    ):
         return True
     if _NOT_NEEDED.search(text) and not _BUT.search(text):
         return True

@@ -27,6 +27,7 @@ _RUNS_ON = re.compile(
     r"|under)\s+$",
     _FLAGS,
 )
+_AND = re.compile(r"(?:\b(?:and|or|nor)|[和与或、/,])\s*$", _FLAGS)
 _WHERE = re.compile(r"(?:\b(?:on|for|under)|在)\s+$", _FLAGS)
 _FAMILIES = ("linux", "windows", "macos", "wsl")
 _USERS = re.compile(
@@ -71,7 +72,12 @@ def systems_stated(
         own = said(text[begin:stop])
         after = said(text[stop:])
         alone = len(text[begin:stop].split()) <= 2
-        negative = own.negative or (alone and after.negative and own.strength() is None)
+        run_on = bool(_AND.search(text[:begin])) and shut_out and one is not shut_out[-1]
+        negative = (
+            own.negative
+            or (run_on and own.strength() is None and alone)
+            or (alone and after.negative and own.strength() is None)
+        )
         (shut_out if negative else wanted).append(one)
     for group in (_told(wanted, text), shut_out):
         if group:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 _SYSTEM = re.compile(
     r"(?<![\w./-])(?:(?P<ubuntu>ubuntu)(?:\s*(?P<release>\d\d\.\d\d|\d\d(?=\s|$)))?"
-    r"|(?P<windows>(?-i:Windows|WINDOWS)(?!\s*(?:size|length|attention))(?:\s*1[01])?"
+    r"|(?P<windows>(?<!Sliding )(?<!Context )(?<!Attention )(?-i:Windows|WINDOWS)"
+    r"(?!\s*(?:size|length|attention))(?:\s*1[01])?"
     r"|windows(?=\s*1[01]\b)|(?<=on )windows\b|win(?:32|64|10|11))"
     r"|(?P<macos>mac\s*os(?:\s*x)?|osx|darwin|apple\s+silicon)"
     r"|(?P<wsl>wsl\s*2?)|(?P<linux>linux)|(?P<debian>debian)|(?P<centos>centos))(?![\w/-]*/)",

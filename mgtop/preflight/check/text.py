@@ -47,7 +47,7 @@ def render(checked: Checked, width: int, paint: Paint, *, full: bool = False) ->
     """
     width, checked = max(_NARROWEST, width), tamed(checked)
     lines = list(_machine(checked, width))
-    shown, left_out = _shown(checked.requirements, full)
+    shown, left_out = _shown(_unlike(checked.requirements), full)
     for key, group in groupby(shown, key=lambda one: None if full else _packages_key(one)):
         entries = list(group)
         if key is not None and len(entries) > 1:
@@ -120,6 +120,25 @@ def _machine(checked: Checked, width: int) -> Iterator[str]:
     yield ""
 
 
+def _unlike(requirements: Sequence[Requirement]) -> list[Requirement]:
+    """Without those that would be printed as one before: two amounts of one sentence."""
+    alike = {
+        (
+            one.verdict,
+            one.kind,
+            one.strength,
+            one.local,
+            one.quote,
+            one.file,
+            one.line,
+            one.scope,
+        ): one
+        for one in reversed(requirements)
+    }
+    kept = {id(one) for one in alike.values()}
+    return [one for one in requirements if id(one) in kept]
+
+
 def _shown(requirements: Sequence[Requirement], full: bool) -> tuple[list[Requirement], str]:
     """What a page shows, and how much it leaves out, in words."""
     if full:
@@ -189,7 +208,8 @@ def _entry(one: Requirement, width: int, paint: Paint) -> Iterator[str]:
     rest = f" {LABELS[one.kind]:{_KIND}} {one.strength:{_STRENGTH}} "
     room = width - len(head) - len(rest)
     beside = room >= _ROOM
-    local = textwrap.wrap(f"here: {one.local}", room if beside else width - 4) or [""]
+    here = "no GPU" if one.local.startswith("no GPU (") else one.local  # the head says why
+    local = textwrap.wrap(f"here: {here}", room if beside else width - 4) or [""]
     yield paint(one.verdict, head) + (rest + local[0] if beside else rest.rstrip())
     indent = " " * (len(head) + len(rest) if beside else 4)
     for line in local[1:] if beside else local:
