@@ -186,7 +186,7 @@ def test_what_is_missing_of_a_session_is_said(tmp_path: Path) -> None:
     log = (damaged / LOG_NAME).read_bytes()
     (damaged / LOG_NAME).write_bytes(log[:9000] + b"x" * 64 + log[9064:])
     for folder in (cut, empty, damaged):
-        (folder / CONFIG_FILE).write_text("command: [true]\nparams: {steps: 4}\n")
+        (folder / CONFIG_FILE).write_text("command: [program]\nparams: {steps: 4}\n")
     found = compare([whole, cut, empty, damaged])
     assert {
         "whole: no configuration that can be read, so only parameters are compared",
