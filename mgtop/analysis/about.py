@@ -27,6 +27,7 @@ class About:
         self.cores: int | None = None
         self.driver: str | None = None
         self.cuda: str | None = None
+        self.gaps: list[r.LogGap] = []
 
     def takes(self) -> dict[type, Callable[[Any], None]]:
         """What to call with which records."""
@@ -38,6 +39,7 @@ class About:
             r.GpuDevice: self._gpu_device,
             r.HostCpu: lambda record: setattr(self, "cores", record.cores),
             r.Hello: self._hello,
+            r.LogGap: self.gaps.append,
         }
 
     def seen(self, t_ns: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mgtop.analysis.judged import Counted, insort_tail
+from mgtop.analysis.log_gaps import log_gaps
 from mgtop.analysis.memory import memory_summary
 from mgtop.analysis.outputs import FROM_SINKS
 from mgtop.analysis.placement import Field
@@ -125,7 +126,11 @@ def _worst(requests: Sequence[RequestSummary]) -> PlayoutSummary:
 
 def _losses(model: Model) -> Losses:
     found = losses(model.channels)
-    return msgspec.structs.replace(found, events_malformed=found.events_malformed + model.refused)
+    return msgspec.structs.replace(
+        found,
+        events_malformed=found.events_malformed + model.refused,
+        log_gaps=log_gaps(model.about.gaps, model.about.start_ns),
+    )
 
 
 def _in_order(marks: Sequence[Mark]) -> list[Mark]:

@@ -97,6 +97,7 @@ class Model:
             r.Mark: self.marks.append,
             r.SourceState: lambda record: self._judge(),
             r.SessionEnd: lambda record: self.finish(),
+            r.LogGap: lambda record: self.traffic.resumed(record.until_ns),
         }
         self._takes: dict[type, list[Callable[[Any], None]]] = {}
         for takes in (self.about.takes(), own):
@@ -181,7 +182,8 @@ class Model:
             return  # a recorder that took over: its settings came too late
         self.settings = settings_of(record, self.settings)
         self.channels = Channels(self.settings)
-        self.traffic = Traffic(self.settings, record.t_ns)
+        resumed = [gap.until_ns for gap in self.about.gaps]
+        self.traffic = Traffic(self.settings, max([record.t_ns, *resumed]))
         self.outputs = Outputs(record.t_ns)
         self.actions = Actions(self.settings.warmup.emits)
         self.lanes = Lanes(self.channels.store)

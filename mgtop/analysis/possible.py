@@ -43,6 +43,10 @@ def _end(record: r.StreamEnd) -> bool:
     return record.frames is None or 0 <= record.frames <= EXACT
 
 
+def _gap(record: r.LogGap) -> bool:
+    return record.t_ns <= record.until_ns < LONGEST_NS
+
+
 def _lasting(record: Any) -> bool:
     return bool(0 <= record.duration_ns < LONGEST_NS)
 
@@ -52,6 +56,7 @@ _CHECKS: dict[type, Callable[[Any], bool]] = {
     r.RequestReceived: _request,
     r.StreamEnd: _end,
     r.Span: _lasting,
+    r.LogGap: _gap,
     r.Wait: _lasting,
     r.GarbageCollection: _lasting,
     r.Compile: _lasting,

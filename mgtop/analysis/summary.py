@@ -204,6 +204,17 @@ class MarkSummary(Struct, frozen=True, kw_only=True):
     note: str
 
 
+class LogGap(Struct, frozen=True, kw_only=True):
+    """A piece of time that is not in the log any more, though it was recorded."""
+
+    begin_ms: float
+    end_ms: float
+    reason: Literal["retention", "missing", "damaged"] | str
+    """Dropped as the configuration or a command said; a file is missing; the end of one is."""
+    mib: float | None = None
+    """What was dropped."""
+
+
 class Losses(Struct, frozen=True, kw_only=True):
     """What did not arrive."""
 
@@ -214,6 +225,8 @@ class Losses(Struct, frozen=True, kw_only=True):
     """Damaged places of the session's log that its reader skipped."""
     records_unknown: int = 0
     """Records of a newer version that its reader skipped."""
+    log_gaps: list[LogGap] = []
+    """What is not in the log any more, in order of time."""
 
 
 class ObserverSummary(Struct, frozen=True, kw_only=True):

@@ -82,6 +82,10 @@ class Traffic:
         """Whether frames that leave a process count: of ranks, those of the lowest do."""
         return not self._ranks.is_above(proc, FROM_SINKS)
 
+    def resumed(self, t_ns: int) -> None:
+        """What was before is not in the log: requests from before then are joined."""
+        self._begin_ns = max(self._begin_ns, t_ns)
+
     def received(self, record: r.RequestReceived) -> None:
         """A request begins."""
         self._log_speaks = self._log_speaks or record.route == FROM_A_LOG

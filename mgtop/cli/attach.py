@@ -349,6 +349,7 @@ def _plan(
         params=settings.params,
         settings=settings.analysis_settings(),
         frames=settings.frames,
+        retention=settings.retention,
         seconds=seconds,
         git=git_state(process.root / folder.lstrip("/")) if folder is not None else None,
         attach=attached,

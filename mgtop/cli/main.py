@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a starting mgtop.yaml for a model repository."),
     "import": ("import_", "Turn a text log of frame events into a session."),
     "compact": ("compact", "Make the logs of ended sessions smaller."),
+    "prune": ("prune", "Drop the oldest of long logs, or the oldest sessions."),
     "export": ("export", "Write a session in another tool's format."),
     "pack": ("pack", "Put a session into one file to send."),
     "metrics": ("metrics", "Offer live sessions to Prometheus."),

@@ -111,6 +111,24 @@ class Smoke(Struct, frozen=True, kw_only=True):
     output: str
 
 
+class Retention(Struct, frozen=True, kw_only=True):
+    """What is dropped by itself; nothing is where nothing is given (docs/session-log.md)."""
+
+    size_mib: Positive | None = None
+    """Of the session's log: the oldest finished files of it are dropped above."""
+    age_hours: Positive | None = None
+    """Files of the session's log that ended longer ago are dropped."""
+    all_size_mib: Positive | None = None
+    """Of all sessions together: the oldest that have ended are deleted above."""
+    all_age_hours: Positive | None = None
+    """Sessions that ended longer ago are deleted."""
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything is to be dropped."""
+        return self != Retention()
+
+
 class RunConfig(Struct, frozen=True, kw_only=True):
     """One run: what to start, with which parameters, and how to judge it."""
 
@@ -132,6 +150,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     fallback: dict[str, list[Any]] = {}
     smoke: Smoke | None = None
     gate: list[str] = []
+    retention: Retention = Retention()
 
     def analysis_settings(self) -> AnalysisSettings:
         """The part that the analysis sees; the target fps falls back to ``params.fps``."""

@@ -56,6 +56,7 @@ def plan_from(
         params=config.params,
         settings=config.analysis_settings(),
         frames=resolved_frames(config, str(path)),
+        retention=config.retention,
         git=git_state(cwd),
         edited=edit_files(config, str(path), command, cwd),
         seconds=seconds,

@@ -28,8 +28,8 @@ from mgtop.record.schedule import MetricGone
 from mgtop.record.target import Target, TargetNotStarted, become_subreaper
 from mgtop.record.textlog_pattern import frame_log
 from mgtop.record.tree import environment_of
+from mgtop.record.upkeep import Upkeep
 from mgtop.session.secrets import mask, mask_command
-from mgtop.session.writer import LogWriter
 from mgtop.wire.records import SCHEMA, SessionEnd, SessionStart, TargetStart, pid_of
 
 
@@ -49,7 +49,8 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
             f"the event pipe holds {pipe.capacity >> 10} KiB instead of {PIPE_BYTES >> 10}: "
             "this user's share of pipe memory is used up; events may be lost in bursts"
         )
-    writer = LogWriter(folder)
+    upkeep = Upkeep(folder, plan.retention)
+    writer = upkeep.log
     start_ns = time.monotonic_ns()
     writer.append([session_start(plan, start_ns, time.time_ns())])
     if not become_subreaper():
@@ -74,7 +75,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
     losses = LossAccount(from_start=True)
     intake = Intake(start_ns, losses, source=plan.frames.from_)
     digester = Digester(folder, start_ns)
-    target.beside = digester.pids
+    target.beside = lambda: digester.pids() | upkeep.pids()
     recorder = Recorder(
         writer=writer,
         pipe=pipe,
@@ -89,6 +90,7 @@ def open_recording(folder: Path, plan: Plan, asked: Asked) -> tuple[Recorder, Ta
         output=OutputTail(folder / OUTPUT_FILE, frames=frame_log(plan.frames, target.proc)),
         end_ns=None if plan.seconds is None else started_ns + int(plan.seconds * 1e9),
         digester=digester,
+        upkeep=upkeep,
     )
     return recorder, target
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from mgtop.config import AnalysisSettings
-from mgtop.config.structs import Frames
+from mgtop.config.structs import Frames, Retention
 
 LAUNCH_FILE = "launch.json"
 
@@ -66,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     git: str | None = None
     edited: list[EditedFile] = []
     frames: Frames = Frames()
+    retention: Retention = Retention()
     attach: Attached | None = None
 
 

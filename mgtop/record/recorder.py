@@ -19,6 +19,7 @@ from mgtop.record.observer import observe
 from mgtop.record.pipes import PIPE_BYTES
 from mgtop.record.sampler import Sampler
 from mgtop.record.stops import Stops
+from mgtop.record.upkeep import Upkeep
 from mgtop.session.writer import LogWriter, SessionWriteError
 from mgtop.wire.records import Observer, Record, SessionEnd, SourceState, TargetExit
 
@@ -115,6 +116,7 @@ class Recorder:
         output: the target's output (None: it cannot be read).
         end_ns: when to end (None: never).
         digester: reads along (None: nobody does).
+        upkeep: keeps the log small (None: nobody does).
         leaves_target: at ``end_ns`` the target goes on; else it is stopped.
     """
 
@@ -132,6 +134,7 @@ class Recorder:
         end_ns: int | None = None,
         leaves_target: bool = False,
         digester: Digester | None = None,
+        upkeep: Upkeep | None = None,
     ) -> None:
         self.reason = ""
         """Why it ended, once it has."""
@@ -148,6 +151,7 @@ class Recorder:
         self._end_ns = end_ns
         self._leaves_target = leaves_target
         self._digester = digester
+        self._upkeep = upkeep
         self._log_bytes = 0
         self._next_second_ns = 0
         self._next_loss_ns = 0
@@ -215,6 +219,8 @@ class Recorder:
             records.append(self._observed(began_ns))
             if self._digester is not None:
                 self._digester.poll(began_ns, self._log_bytes)
+            if self._upkeep is not None:
+                self._upkeep.poll(began_ns)
         if records:
             self._append(records)
 
@@ -288,7 +294,9 @@ class Recorder:
         self._append(records)
 
     def _observed(self, now_ns: int) -> Observer:
-        beside_ns = 0 if self._digester is None else self._digester.cpu_ns()
+        beside_ns = sum(
+            process.cpu_ns() for process in (self._digester, self._upkeep) if process is not None
+        )
         return observe(now_ns, self._log_bytes, self._samplers, beside_ns)
 
     def _append(self, records: Sequence[Record]) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from mgtop.analysis.ending import ending
+from mgtop.analysis.log_gaps import told
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Quantiles, Summary, Tail
 from mgtop.report.numbers import NOT_KNOWN, duration, number, plural, share, text_or, with_unit
@@ -218,6 +219,7 @@ def _machine(summary: Summary) -> list[str]:
         ("mgtop", text_or(about.mgtop)),
         ("its own cost", cost),
         ("lost", f"{losses.events_dropped} events, {losses.log_damaged} places of the log"),
+        *(("not in the log", told(gap)) for gap in losses.log_gaps),
     )
     rows = [(name, _plain(value)) for name, value in pairs]
     return ["### Environment", "", *_table(("", ""), rows)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mgtop.analysis.log_gaps import told
 from mgtop.analysis.summary import Summary
 from mgtop.report.numbers import NOT_KNOWN, number, share, text_or, whole, with_unit
 from mgtop.report.page import Page
@@ -43,6 +44,8 @@ def losses(page: Page, summary: Summary) -> None:
     page.pair("malformed", whole(lost.events_malformed))
     page.pair("samples", f"{whole(lost.samples_missed)} missed")
     page.pair("log", f"{whole(lost.log_damaged)} damaged places skipped")
+    for gap in lost.log_gaps:
+        page.pair("not in the log", told(gap))
     if lost.records_unknown:
         page.pair("newer records", f"{whole(lost.records_unknown)} skipped; update mgtop to read")
 

@@ -8,7 +8,7 @@ import weakref
 from pathlib import Path
 
 from mgtop.session.log_files import finished, numbered
-from mgtop.session.log_heads import first_payload, gap_in, head_of, rows_of
+from mgtop.session.log_heads import first_payload, head_of, rows_of
 from mgtop.session.seek import first_ns
 from mgtop.session.writer import LOG_NAME
 
@@ -69,9 +69,7 @@ class OpenLog:
         """When it begins; None where nothing in it can be read."""
         payload = first_payload(self.fd)
         rows = [] if payload is None else rows_of(payload)
-        if head_of(rows) is not None or gap_in(rows) is not None:
-            return int(rows[0][1])
-        return first_ns(self.fd)
+        return int(rows[0][1]) if rows else first_ns(self.fd)
 
     def _own_number(self) -> int:
         payload = first_payload(self.fd)

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from mgtop.analysis.causes import Cause, find_cause
 from mgtop.analysis.live import LiveView, TailMark
+from mgtop.analysis.log_gaps import told
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Tail
 from mgtop.analysis.verdict import MORE_SPANS
@@ -111,6 +112,8 @@ def state_row(view: LiveView, status: Status, width: int) -> list[Run]:
     lost = summary.losses.events_dropped
     if lost:
         pieces.append((f"  {lost} EVENTS LOST", "bad"))
+    if summary.losses.log_gaps:
+        pieces.append((f"  {told(summary.losses.log_gaps[0])}", "warn"))
     bad = summary.losses.events_malformed + status.damaged
     if bad:
         pieces.append((f"  {bad} malformed", "warn"))

@@ -180,7 +180,7 @@ DAMAGE = st.sampled_from(["gone", "cut", "spoilt", "emptied", "compacted"])
 STEPS = st.lists(st.tuples(st.integers(1, 10), DAMAGE, st.floats(0, 1)), max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_damage_costs_the_file_that_it_hits(
     steps: list[tuple[int, str, float]], tmp_path_factory: pytest.TempPathFactory

@@ -26,8 +26,8 @@ from mgtop.record.plan import Attached, Plan
 from mgtop.record.recorder import Asked, Recorder
 from mgtop.record.textlog_pattern import frame_log
 from mgtop.record.tree import environment_of
+from mgtop.record.upkeep import Upkeep
 from mgtop.session.secrets import mask_command
-from mgtop.session.writer import LogWriter
 from mgtop.wire.records import TargetStart, pid_of
 
 Followed = AttachedTarget | PipeTarget
@@ -71,7 +71,8 @@ def open_attached(
     past = Past(intake.feed(pipes.read(), now_ns), now_ns)
     plan = _completed(plan, past, logs)
 
-    writer = LogWriter(folder)
+    upkeep = Upkeep(folder, plan.retention)
+    writer = upkeep.log
     wall_ns = time.time_ns() - (now_ns - past.begin_ns)
     started = TargetStart(
         t_ns=now_ns,
@@ -97,6 +98,7 @@ def open_attached(
         end_ns=None if plan.seconds is None else now_ns + int(plan.seconds * 1e9),
         leaves_target=True,
         digester=Digester(folder, now_ns),
+        upkeep=upkeep,
     )
     recorder.claim, recorder.attached = claim, target
     recorder.greeting = _greeting(target, pipes, past, logs, attach)

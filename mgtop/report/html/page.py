@@ -15,6 +15,7 @@ import msgspec
 from mgtop.analysis.causes import find_cause, letter_of
 from mgtop.analysis.ending import ending
 from mgtop.analysis.live import LiveView
+from mgtop.analysis.log_gaps import told
 from mgtop.analysis.reasons import source_of_frames
 from mgtop.analysis.summary import Evidence, Summary, Tail
 from mgtop.report.html.timeline import timeline
@@ -339,7 +340,8 @@ def _footer(summary: Summary) -> str:
         f"mgtop {text_or(summary.environment.mgtop)}. "
         f"Lost: {losses.events_dropped:,} events dropped, {losses.events_malformed:,} malformed, "
         f"{losses.samples_missed:,} samples missed, "
-        f"{losses.log_damaged:,} damaged places of the log. Its own cost: "
+        f"{losses.log_damaged:,} damaged places of the log. "
+        f"{''.join(f'Not in the log: {told(gap)}. ' for gap in losses.log_gaps)}Its own cost: "
         f"{with_unit(own.cpu_percent, '% of a core')}, "
         f"{with_unit(own.nvml_ms_per_s, 'ms/s')} in NVML, "
         f"{with_unit(own.probe_us_per_frame, 'µs per frame')} in the program."
