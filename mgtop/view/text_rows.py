@@ -68,9 +68,15 @@ class Status:
     speed: float = 1.0
 
 
-def header_rows(view: LiveView, width: int, height: int) -> Rows:
-    """Below :func:`state_row`: command and parameters, and the verdict on the lines left."""
-    rows = [_target_row(view, width)] if height >= 3 else []
+def header_rows(view: LiveView, width: int, height: int, reading: bool = False) -> Rows:
+    """Below :func:`state_row`: command and parameters, and the verdict on the lines left.
+
+    ``reading``: what was recorded is on its way, so that nothing is said of what is not there.
+    """
+    reading = reading and not view.summary.requests
+    rows = [_target_row(view, width, reading)] if height >= 3 else []
+    if reading:
+        return rows + [text_row(width) for _ in range(height - len(rows))]
     return rows + _verdict_rows(view, width, height - len(rows))
 
 
@@ -171,15 +177,15 @@ def _ending(view: LiveView) -> Piece:
     return ("", "dim")
 
 
-def _target_row(view: LiveView, width: int) -> list[Run]:
+def _target_row(view: LiveView, width: int, reading: bool) -> list[Run]:
     summary = view.summary
     target = summary.target
     params = " ".join(f"{clean(str(k))}={clean(str(v))}" for k, v in summary.session.params.items())
     command = clean(" ".join(target.command))
-    left = f" {command}" if command else " imported log" if summary.session.name else ""
+    left = f" {command}" if command else "" if reading else " imported log"
     source = source_of_frames(summary)
     seen = "seen from outside" if source == "observe" else f"frames from {source}"
-    who = f" (pid {target.pid}, {seen})" if target.pid else ""
+    who = f" (pid {target.pid}{'' if reading else f', {seen}'})" if target.pid else ""
     # Too long a command is cut, then the parameters: whose frames these are stays.
     room = width - len(who) - (len(params) + 3 if params else 0)
     if len(left) > room:

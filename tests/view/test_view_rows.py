@@ -50,7 +50,7 @@ def with_summary(**changes: Any) -> Any:
 
 
 def header(view: Any, status: Status = RECORDING, width: int = 100) -> str:
-    rows = [state_row(view, status, width), *header_rows(view, width, 3)]
+    rows = [state_row(view, status, width), *header_rows(view, width, 3, bool(status.reading))]
     return "\n".join(text(rows))
 
 
@@ -113,6 +113,8 @@ def test_a_log_that_is_read_for_the_first_time_says_so_and_whose_it_is() -> None
     assert "20261201-101500-clip READING THE LOG 43 %" in nothing
     assert "WAITING" not in nothing
     assert "imported" not in nothing
+    assert "No frame" not in nothing
+    assert "outside" not in nothing
     known = header(live_view(), status)
     assert "stormlight READING THE LOG 43 %" in known
     assert "20261201-101500-clip" not in known

@@ -109,15 +109,16 @@ class LiveScreen(TimeScreen):
         row of intervals is not among them: it counts each frame as it comes.
         """
         feed, timeline = self.viewing.feed, self.viewing.timeline
+        reading = bool(self.viewing.status().reading)
         passing = feed.live and feed.keeps_up and timeline.frozen is None
         shown = [(chart.stale, chart.bars and chart.bars.top) for chart in charts]
         tails = view.summary.tails.count
-        key = (width, layout, view.state, tails, timeline.end_ns, shown, self.unfolded)
+        key = (width, layout, view.state, tails, timeline.end_ns, shown, self.unfolded, reading)
         return self._held.get(
             view.elapsed_ns if passing else None,
             key,
             lambda: (
-                header_rows(view, width, layout.header - 1),
+                header_rows(view, width, layout.header - 1, reading),
                 [title_row(chart, width) for chart in charts],
                 readout_rows(view, width, layout.readouts)[1:],
             ),
