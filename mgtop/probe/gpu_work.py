@@ -214,7 +214,7 @@ def collect(out: Outlet, work: ThreadWork) -> None:
         done = work.waiting.pop(0)
         if done.is_of_one_line():
             busy_ns, idle_ns = done.times()
-            out.event(
+            out.event_of_before(
                 pack.GPU_WORK_LAYOUT, done.t_ns, done.request, done.emit, busy_ns, idle_ns,
                 len(done.pairs),
             )  # fmt: skip

@@ -98,14 +98,24 @@ class Outlet:
             self.tick(t_ns)
 
     def event(self, layout: Layout, t_ns: int, *values: int) -> None:
-        """Send an event of fixed width."""
+        """Send an event of fixed width, of this moment."""
         seq = self.next_seq()
         self.put(layout.pack(self.thread().who, t_ns, seq, *values), t_ns, seq)
 
     def message(self, tag: int, t_ns: int, *fields: Any) -> None:
-        """Send an event with texts or parameters."""
+        """Send an event with texts or parameters, of this moment."""
         seq = self.next_seq()
         self.put(pack.message(tag, self.thread().who, t_ns, seq, *fields), t_ns, seq)
+
+    def event_of_before(self, layout: Layout, t_ns: int, *values: int) -> None:
+        """Send an event of fixed width; the time since then was not spent here."""
+        seq, began_ns = self.next_seq(), monotonic_ns()
+        self.put(layout.pack(self.thread().who, t_ns, seq, *values), began_ns, seq)
+
+    def message_of_before(self, tag: int, t_ns: int, *fields: Any) -> None:
+        """Send an event with texts or parameters; the time since then was not spent here."""
+        seq, began_ns = self.next_seq(), monotonic_ns()
+        self.put(pack.message(tag, self.thread().who, t_ns, seq, *fields), began_ns, seq)
 
     def tick(self, t_ns: int) -> None:
         """About once a second of activity: say who we are, and account for ourselves."""
@@ -123,7 +133,7 @@ class Outlet:
         for number in list(names.announced)[-_NAMES_AT_ONCE:]:
             self.message(pack.NAME, monotonic_ns(), number, names.announced[number])
         for told in list(opened.values())[-_REQUESTS_AT_ONCE:]:
-            self.message(pack.REQUEST_RECEIVED, *told)
+            self.message_of_before(pack.REQUEST_RECEIVED, *told)
         self.pulse()
 
     def pulse(self) -> None:
