@@ -174,6 +174,8 @@ def find(text: str, root: Path | None = None) -> Path:
         path = path.parent
     if _holds_log(path):
         return _readable(path).resolve()
+    if "/" in text or text in ("", ".", ".."):  # a place, never a part of a name
+        raise SessionNotFound(_not_found(text, path, list_sessions(root)))
     entries = list_sessions(root)
     exact = [entry for entry in entries if entry.name == text]
     ending = [entry for entry in entries if entry.name.endswith(f"-{text}")]

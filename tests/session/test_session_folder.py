@@ -341,3 +341,15 @@ def test_a_folder_is_claimed_until_the_session_is_there(tmp_path: Path) -> None:
             other.__enter__()
     with claimed(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("text", [".", "..", "", "./"])
+def test_a_place_is_never_taken_for_a_part_of_a_name(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else ``mgtop report .`` shows whichever session has a dot in its name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sessions" / "20261201-1.5-..").mkdir(parents=True)
+    write(tmp_path / "sessions" / "20261201-1.5-..", [start()])
+    with pytest.raises(SessionNotFound):
+        find(text, tmp_path / "sessions")
