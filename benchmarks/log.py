@@ -6,9 +6,10 @@
 Writes a made-up session of that length (benchmarks/synthetic.py: single frames at 16 frames/s
 with five spans each, allocator counters, GPU memory where it changed, utilisation, host,
 heartbeats), an append every 40 ms that has records, as the recorder does (less often it takes
-fewer bytes, and is quicker to make where only seeking matters); not in real time. Then reads it
-whole, seeks to times all over it, compacts it, and reads and seeks again. Exit code 1 where a
-record is missing or a seek takes more than 100 ms (P95). With ``--recorded``: the size of what
+fewer bytes, and is quicker to make where only seeking matters); not in real time. It rolls over as
+the recorder's does, and finished files are compacted as they come. Then reads it whole, seeks to
+times all over it, compacts it, and reads and seeks again. Exit code 1 where a record is missing or
+a seek takes more than 100 ms (P95). With ``--recorded``: the size of what
 was recorded, appended again by the times of its records. Figures: docs/session-log.md.
 """
 
@@ -31,8 +32,10 @@ import msgspec
 from benchmarks.synthetic import Options, S, Session
 from mgtop.record.recorder import PERIOD_NS
 from mgtop.record.schedule import Unchanged
-from mgtop.session.compact import compact
+from mgtop.session.compact import alone, compact, compact_finished
+from mgtop.session.log_files import log_bytes
 from mgtop.session.reader import LogReader, read_all
+from mgtop.session.rolling import RollingLog
 from mgtop.session.writer import LOG_NAME, LogWriter
 from mgtop.wire.records import AnyRecord, FrameEmit, GpuMemory
 
@@ -50,12 +53,25 @@ def write(folder: Path, seconds: float, period_ns: int) -> tuple[int, int]:
     """Write the session and say what it costs; how many records and frames it has."""
     session = Session(Options(), START_NS, 1_796_000_000 * S)
     unchanged = Unchanged()
-    writer = LogWriter(folder)
+    compacting_ns = beside_ns = rolled = 0
+
+    def keep_small() -> None:
+        nonlocal compacting_ns, beside_ns, rolled
+        cpu, begin = time.process_time_ns(), time.perf_counter_ns()
+        with alone(folder):
+            compact_finished(folder)
+        compacting_ns += time.process_time_ns() - cpu
+        beside_ns += time.perf_counter_ns() - begin
+        rolled += 1
+
+    writer = RollingLog(folder, rolled=keep_small)
     encode = msgspec.msgpack.Encoder().encode
     plain: Counter[str] = Counter()
     number: Counter[str] = Counter()
     appends = size = spent_ns = 0
     costs_us: list[float] = []
+    told: list[tuple[float, float]] = []
+    told_now = 0.0, 0.0
     end_ns = START_NS + round(seconds * S)
     for t_ns in range(START_NS + period_ns, end_ns + 1, period_ns):
         records = [
@@ -66,9 +82,15 @@ def write(folder: Path, seconds: float, period_ns: int) -> tuple[int, int]:
         ]
         if t_ns + period_ns > end_ns:
             records += session.end(t_ns)
+        before, files = beside_ns, rolled
+        if appends % 250 == 0 and number["FrameEmit"]:
+            told_now = (t_ns - START_NS) / S, log_bytes(folder) / number["FrameEmit"]
         begin = time.perf_counter_ns()
         size += writer.append(records)
         cost_ns = time.perf_counter_ns() - begin
+        if rolled > files:  # the log was at its largest right before
+            told.append(told_now)
+            cost_ns -= beside_ns - before
         spent_ns += cost_ns
         appends += bool(records)
         for record in records:
@@ -83,7 +105,12 @@ def write(folder: Path, seconds: float, period_ns: int) -> tuple[int, int]:
     print(f"session           {frames:,} frames, {seconds / 3600:.1f} h; {count:,} records in"
           f" {appends:,} appends")  # fmt: skip
     print(f"live log          {size / 1e6:.0f} MB, {size / frames:.0f} bytes a frame,"
-          f" {size / seconds:.0f} B/s, {size / count:.1f} bytes a record")  # fmt: skip
+          f" {size / seconds:.0f} B/s, {size / count:.1f} bytes a record, as appended")  # fmt: skip
+    if rolled:
+        most = ", ".join(f"{each:.0f} at {at / 60:.0f} min" for at, each in told[:4])
+        print(f"all told          {log_bytes(folder) / frames:.0f} bytes a frame at the end, in"
+              f" {rolled + 1} files; before each roll-over {most}, …; compacting"
+              f" {100 * compacting_ns / 1e9 / seconds:.2f} % of one core")  # fmt: skip
     whole = plain.total()
     for name, share in plain.most_common(8):
         print(f"  {name:15} {number[name] / seconds:6.1f}/s, {100 * share / whole:4.1f} % of the"

@@ -35,6 +35,16 @@ def log_gaps(gaps: Iterable[r.LogGap], start_ns: int) -> list[LogGap]:
     return found
 
 
+def begin_of(records: Iterable[r.AnyRecord]) -> list[LogGap]:
+    """What is missing before the first record of a log."""
+    gaps: list[r.LogGap] = []
+    for record in records:
+        if not isinstance(record, r.LogGap):
+            break
+        gaps.append(record)
+    return log_gaps(gaps, gaps[0].t_ns) if gaps else []
+
+
 def told(gap: LogGap) -> str:
     """One sentence: ``the first 3 h 12 min were dropped by retention``."""
     why = _WHY.get(gap.reason, gap.reason)

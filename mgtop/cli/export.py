@@ -54,6 +54,7 @@ def command(session: Path, to: str, output: Path | None, raw: bool, no_causes: b
         raise UserError("--raw is for --to mangohud and --to presentmon.", USAGE)
     if no_causes and to != "parquet":
         raise UserError("--no-causes is for --to parquet.", USAGE)
+    _say_gaps(session)
     if to == "parquet":
         _write_tables(session, output, not no_causes)
         return
@@ -65,6 +66,15 @@ def command(session: Path, to: str, output: Path | None, raw: bool, no_causes: b
     with whole_file(output, "-o") as beside, beside.open("w", encoding="utf-8", newline="") as file:
         _write(session, to, raw, file)
     say(f"wrote {output}.")
+
+
+def _say_gaps(folder: Path) -> None:
+    """What the rows begin without: a table has no place for it."""
+    from mgtop.analysis.log_gaps import begin_of, told
+    from mgtop.session.reader import read_all
+
+    for gap in begin_of(read_all(folder)):
+        say(f"{told(gap)}; they are not exported.")
 
 
 def _write(folder: Path, to: str, raw: bool, out: TextIO) -> None:

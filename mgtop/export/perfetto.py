@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from mgtop.analysis.log_gaps import told
 from mgtop.export.frames import Told, shown
 from mgtop.export.machine_at import Machine
 from mgtop.export.spans import Span, spans_of
@@ -58,6 +59,11 @@ def _events(session: Told, folder: Path, machine: Machine) -> Iterator[Event]:
             "ph": "i", "s": "g", "name": mark.note or "mark", "cat": "mark", "pid": MACHINE,
             "tid": 0, "ts": mark.t_ms * 1e3,
         }  # fmt: skip
+    for gap in session.summary.losses.log_gaps:
+        yield {
+            "ph": "X", "name": f"not in the log: {told(gap)}", "cat": "gap", "pid": MACHINE,
+            "tid": 0, "ts": gap.begin_ms * 1e3, "dur": (gap.end_ms - gap.begin_ms) * 1e3,
+        }  # fmt: skip
 
 
 def _spans(session: Told, folder: Path) -> Iterator[Event]:
@@ -68,13 +74,13 @@ def _spans(session: Told, folder: Path) -> Iterator[Event]:
         yield _named("process_name", pid, 0, "program")  # pages add the numbers
     for (pid, tid), mine in threads.items():
         lanes: list[list[int]] = []
-        told: set[int] = set()
+        named: set[int] = set()
         for span in sorted(mine, key=lambda span: (span.begin_ms, -span.duration_ms)):
             begin_ns, lasted_ns = round(span.begin_ms * 1e6), round(span.duration_ms * 1e6)
             lane = _lane(lanes, begin_ns, begin_ns + lasted_ns)
             track = tid + lane * MACHINE
-            if lane not in told:
-                told.add(lane)
+            if lane not in named:
+                named.add(lane)
                 name = f"thread {tid} +{lane}" if lane else "thread"
                 yield _named("thread_name", pid, track, name)
             yield {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+from functools import cached_property
 from pathlib import Path
 
 from mgtop.session.log_files import finished, numbered
@@ -30,8 +31,6 @@ class OpenLog:
         fd: to read it by; closed when nobody has this object any more.
         number: its place in the log, from 1.
         is_finished: nothing more is written to it.
-        before: bytes of the files before it, as they were when it was opened.
-        after: bytes of the files after it, likewise.
     """
 
     def __init__(self, path: Path, number: int | None = None) -> None:
@@ -43,16 +42,15 @@ class OpenLog:
         self.inode = (status.st_dev, status.st_ino)
         self.is_finished = number is not None
         self.number = self._own_number() if number is None else number
-        self.before = self.after = 0
-        for other in finished(path.parent):
-            if other != self.number:
-                size = _size(numbered(path.parent, other))
-                if other < self.number:
-                    self.before += size
-                else:
-                    self.after += size
-        if self.is_finished:
-            self.after += _size(path.parent / LOG_NAME)
+
+    @cached_property
+    def beside(self) -> tuple[int, int]:
+        """Bytes of the files before it and after it, as they were when first asked for."""
+        folder = self.path.parent
+        sizes = {other: _size(numbered(folder, other)) for other in finished(folder)}
+        after = _size(folder / LOG_NAME) if self.is_finished else 0
+        after += sum(size for other, size in sizes.items() if other > self.number)
+        return sum(size for other, size in sizes.items() if other < self.number), after
 
     def is_complete(self) -> bool:
         """Whether nothing more is written to it: another one lies in its place.
@@ -124,7 +122,7 @@ def open_at(folder: Path, t_ns: int) -> OpenLog:
         OSError: none can be opened.
     """
     numbers = finished(folder)
-    first, end = 0, len(numbers)  # files before ``first`` begin by then, those from ``end`` do not
+    first, end = 1, len(numbers)  # files before ``first`` begin by then, those from ``end`` do not
     found: OpenLog | None = None
     newest = OpenLog(folder / LOG_NAME)
     begin = newest.begin_ns()

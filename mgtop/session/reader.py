@@ -175,8 +175,9 @@ class LogReader:
         self._offset += cut.consumed
         self.bytes_read += cut.consumed
         self.pending_bytes = len(data) - cut.consumed
-        whole = file.before + size + file.after
-        self.share_read = min(1.0, (file.before + self._offset) / whole) if whole else 1.0
+        before, after = file.beside
+        whole = before + size + after
+        self.share_read = min(1.0, (before + self._offset) / whole) if whole else 1.0
         self._looked = window
         self._window = min(self._most_bytes, 2 * self._window)
         return cut.payloads, len(data) < window and cut.finished
