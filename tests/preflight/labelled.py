@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,7 @@ class Score(msgspec.Struct):
         return self.wrong / max(1, self.reported)
 
 
+@functools.cache
 def cases(name: str) -> list[dict[str, Any]]:
     loaded: list[dict[str, Any]] = yaml.safe_load((FOLDER / name).read_text("utf-8"))
     return loaded

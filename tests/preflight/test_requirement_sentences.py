@@ -92,3 +92,32 @@ def test_how_fast_it_is_on_a_gpu_asks_for_none() -> None:
     case = {"file": "README.md", "text": page}
     stated = [one for one in labelled.read(case, labelled.machines()["nogpu"]) if one.fails]
     assert [one.quote for one in stated] == ["* At least 6GB GPU memory."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use the provided requirements file for macOS with Apple Silicon:",
+        "Best of all, it supports *Sliding Windows* for long videos!",
+        "如果您在 Windows 上安装后无法使用 CUDA 加速，请参考 FAQ。",
+        "Option 1: make sure you have installed CUDA 13.1.",
+        "- Resolved compatibility issues with `torch >= 2.8`.",
+        "If your driver is older than 999, use the cu118 wheels.",
+    ],
+)
+def test_what_real_pages_say_to_others_fails_no_check(text: str) -> None:
+    case = {"file": "README.md", "text": text}
+    machine = labelled.machines()["h200"]
+    assert not [one for one in labelled.read(case, machine) if one.verdict == "unmet"]
+
+
+def test_the_second_of_two_bounds_counts() -> None:
+    """An upper end that is lost would make a newer version met."""
+    machine = labelled.machines()["h200"]  # Python 3.11.9
+    for text in (
+        "Python > 3.8 but < 3.11 is needed.",
+        "3.8 <= Python < 3.11",
+        "Python 需大于等于 3.8 且小于 3.11。",
+    ):
+        read = labelled.read({"file": "README_zh.md", "text": text}, machine)
+        assert [one.verdict for one in read] == ["unmet"], text

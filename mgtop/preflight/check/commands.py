@@ -119,7 +119,7 @@ def conda_entry(
         kind, package = "package", name
     else:
         return None
-    if kind in ("python", "cuda", "torch") and not bounds:
+    if kind in ("python", "cuda") and not bounds:
         return None
     if strength is not None and kind != "package":  # a command's exact version is what it names
         bounds = tuple(
