@@ -22,12 +22,17 @@ def numbered(folder: Path, number: int) -> Path:
 
 
 def finished(folder: Path) -> list[int]:
-    """The numbers of the finished files, ascending."""
+    """The numbers of the finished files, ascending; links and whatever is no file are none."""
     try:
-        names = os.listdir(folder)
+        with os.scandir(folder) as entries:
+            return sorted(
+                int(found[1])
+                for entry in entries
+                if (found := _NUMBERED.fullmatch(entry.name))
+                and entry.is_file(follow_symlinks=False)
+            )
     except OSError:
         return []
-    return sorted(int(found[1]) for found in map(_NUMBERED.fullmatch, names) if found)
 
 
 def log_files(folder: Path) -> list[Path]:

@@ -103,9 +103,10 @@ def open_next(file: OpenLog) -> OpenLog | None:
     folder = file.path.parent
     for _ in range(_LOOKS):
         later = [number for number in finished(folder) if number > file.number]
-        if later:
-            with contextlib.suppress(FileNotFoundError):
-                return OpenLog(numbered(folder, later[0]), later[0])
+        for number in later:  # the first one that can be opened
+            with contextlib.suppress(OSError):
+                return OpenLog(numbered(folder, number), number)
+        if later and finished(folder)[-1:] != later[-1:]:  # they went while we looked
             continue
         newest = OpenLog(folder / LOG_NAME)
         rolled = any(file.number < number < newest.number for number in finished(folder))

@@ -137,7 +137,7 @@ class LogReader:
         while True:
             # Asked first: what was written before another file went on is read below.
             complete = self._only is None and file.is_complete()
-            read, ended = self._read(file)
+            read, ended = self._read_or_pass(file)
             payloads = self._joints.passed(file, read) if self._only is None else read
             following = open_next(file) if ended and complete else None
             if following is None:
@@ -157,6 +157,17 @@ class LogReader:
     def _go_to(self, file: OpenLog, offset: int) -> None:
         self._file, self._offset = file, offset
         self._joints = Joints(file.number - 1, at_begin=offset == 0)
+
+    def _read_or_pass(self, file: OpenLog) -> tuple[list[memoryview], bool]:
+        """As :meth:`_read`; a finished file that the disk does not give costs itself alone."""
+        try:
+            return self._read(file)
+        except OSError:
+            if not file.is_finished or self._only is not None:
+                raise
+            self._cutter.lost()
+            self.pending_bytes = 0
+            return [], True
 
     def _read(self, file: OpenLog) -> tuple[list[memoryview], bool]:
         """What comes next in a file, and whether that is all that it holds."""

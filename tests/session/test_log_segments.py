@@ -176,6 +176,35 @@ def test_a_later_file_alone_tells_what_it_needs(long: tuple[Path, list[AnyRecord
     assert found[-1] == records[-1]
 
 
+def test_a_file_that_the_disk_does_not_give(
+    long: tuple[Path, list[AnyRecord]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, records = long
+    real, broken = os.pread, numbered(folder, 4).stat().st_ino
+
+    def fails(fd: int, count: int, offset: int) -> bytes:
+        if os.fstat(fd).st_ino == broken:
+            raise OSError(5, os.strerror(5))
+        return real(fd, count, offset)
+
+    monkeypatch.setattr(os, "pread", fails)
+    found, reader = read(folder)
+    (gap,) = [record for record in found if isinstance(record, LogGap)]
+    assert (gap.reason, gap.first, gap.last) == ("damaged", 4, 4)
+    lost = [record for record in records if record not in found]
+    assert all(gap.t_ns <= record.t_ns <= gap.until_ns for record in lost)
+    assert 10 < len(lost) < 20
+    assert reader.malformed_chunks == 1
+
+
+def test_what_is_no_file_is_none_of_the_log(long: tuple[Path, list[AnyRecord]]) -> None:
+    folder, records = long
+    numbered(folder, 10).mkdir()
+    os.mkfifo(numbered(folder, 11))
+    numbered(folder, 12).symlink_to(numbered(folder, 1))
+    assert list(read_all(folder)) == records
+
+
 DAMAGE = st.sampled_from(["gone", "cut", "spoilt", "emptied", "compacted"])
 STEPS = st.lists(st.tuples(st.integers(1, 10), DAMAGE, st.floats(0, 1)), max_size=6)
 
