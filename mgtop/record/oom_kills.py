@@ -15,6 +15,10 @@ from mgtop.record.host.quota import CGROUP_ROOT
 LOOK_NS = 250_000_000
 AT_FIRST_NS = 5_000_000_000
 """For so long every call looks: what starts a program often moves it to its group just then."""
+UNSEEN_NS = LOOK_NS + 150_000_000
+"""Not seen for longer than that before its end, it may have gone to another group."""
+_PF_EXITING = 0x4
+"""Of the flags in ``/proc/PID/stat``: its end has begun."""
 
 
 class OomKills:
@@ -32,6 +36,7 @@ class OomKills:
     ) -> None:
         self._pid, self._root, self._proc = pid, root, proc
         self._began_ns, self._looked_ns = now_ns, 0
+        self._alive_ns = now_ns
         self._path: bytes | None = None
         self._group: Path | None = None
         self._before: dict[Path, int | None] = {}
@@ -47,27 +52,38 @@ class OomKills:
             path = (self._proc / str(self._pid) / "cgroup").read_bytes()
         except OSError:
             return
-        if path == self._path or self._is_dead():
-            return  # version 1 has the dead in the root group
+        if self._is_ending():
+            return  # version 1 shows what is about to end in the root group
+        self._alive_ns = now_ns
+        if path == self._path:
+            return
         self._path = path
         group = find_group(self._pid, self._root, self._proc)
         self._group = group.memory if group is not None else None
         if self._group is not None:
             self._before.setdefault(self._group, kills_in(self._group))
 
-    def _is_dead(self) -> bool:
+    def _is_ending(self) -> bool:
         try:
             stat = (self._proc / str(self._pid) / "stat").read_bytes()
-        except OSError:
+            return bool(int(stat.rpartition(b") ")[2].split()[6]) & _PF_EXITING)
+        except (OSError, ValueError, IndexError):
             return True
-        return stat.rpartition(b") ")[2][:1] in (b"Z", b"X")
 
-    def counted(self) -> int | None:
-        """Kills that the group counted since the process was first seen in it; None: unknown."""
+    def counted(self, now_ns: int) -> int | None:
+        """Kills that the group counted since the process was first seen in it; None: unknown.
+
+        To be called when its end was noticed. Where it was not seen alive for a while before
+        that, no kill says nothing: it may have been in another group by then.
+        """
         if self._group is None:
             return None
         before, after = self._before[self._group], kills_in(self._group)
-        return None if before is None or after is None else max(0, after - before)
+        if before is None or after is None or after < before:
+            return None
+        if after == before and now_ns - self._alive_ns > UNSEEN_NS:
+            return None
+        return after - before
 
 
 def kills_in(group: Path) -> int | None:

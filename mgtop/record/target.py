@@ -120,7 +120,7 @@ class Target:
                 code = os.waitstatus_to_exitcode(status)
                 self._process.returncode = code
                 self.exited = (code, None) if code >= 0 else (None, -code)
-                self.oom_kills = self._oom.counted()
+                self.oom_kills = self._oom.counted(time.monotonic_ns())
 
     def pids(self) -> list[int]:
         """All living processes of the tree, the launched one first.

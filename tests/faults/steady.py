@@ -4,7 +4,7 @@ Usage: steady.py FRAMES RATE COUNTER [END]
 
 RATE is frames a second, 0 as fast as can be. COUNTER is a file with the number of the frames
 whose call has returned. END: what to do after them, ``segv``, ``oom``, ``wait`` (until a file
-COUNTER.go is there) or nothing. It prints the count and exits with 7.
+COUNTER.go is there; ``oom`` waits so, too) or nothing. It prints the count and exits with 7.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def main() -> int:
             ctypes.string_at(0)
         if end == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        while end == "oom" and not os.path.exists(path + ".go"):
+            time.sleep(0.02)
         if end == "oom":
             os.write(1, b"out of memory next\n")
             hold = []

@@ -15,7 +15,7 @@ from mgtop.record.launch import Outcome, Recording
 from mgtop.report.load import summarise
 from mgtop.wire.records import AnyRecord, FrameEmit, SessionEnd
 from tests.faults.programs_at_fault import Program
-from tests.record.recording import losses, of, read, record
+from tests.record.recording import losses, of, read, record, until
 
 pytestmark = pytest.mark.e2e
 
@@ -95,6 +95,13 @@ def test_the_kernels_oom_kill_loses_nothing(
     program = Program(tmp_path, 150, 0, "oom", shell=False)
     enter = f'echo $$ > "{memory_group}/cgroup.procs" && exec "$@"'
     started.append(record(tmp_path, ["sh", "-c", enter, "sh", *program.command]))
+    log = started[-1].folder / "session.log"
+    until(lambda: program.returned() == 150)
+    size = log.stat().st_size
+    until(lambda: log.stat().st_size > size)  # the recorder has looked where it is
+    size = log.stat().st_size
+    until(lambda: log.stat().st_size > size)
+    program.let_go()
     outcome, records = outcome_and_records(started[-1])
     assert _oom_kills(memory_group) == 1  # the kernel's kill, nobody else's
     assert outcome.target_signal == signal.SIGKILL

@@ -103,7 +103,7 @@ class AttachedTarget:
             ended = not is_running(self.pid, self.proc)
         if ended:
             self.exited = (None, None)
-            self.oom_kills = self._oom.counted()
+            self.oom_kills = self._oom.counted(time.monotonic_ns())
         else:
             self._oom.look(time.monotonic_ns())
             self.stops.note(is_stopped(self.pid))
