@@ -121,3 +121,10 @@ def test_the_second_of_two_bounds_counts() -> None:
     ):
         read = labelled.read({"file": "README_zh.md", "text": text}, machine)
         assert [one.verdict for one in read] == ["unmet"], text
+
+
+def test_a_sentence_without_an_end_is_read_in_pieces() -> None:
+    text = "changed from 8 GB to 9 GB " * 60 + "and needs Python 3.12."
+    read = labelled.read({"file": "README.md", "text": text}, labelled.machines()["h200"])
+    assert [one.verdict for one in read if one.kind == "python"] == ["unmet"]
+    assert all(len(one.quote) <= 800 for one in read)

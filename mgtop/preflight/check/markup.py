@@ -36,6 +36,8 @@ _ASIDE = re.compile(
 )
 _BOLD = re.compile(r"^\s*\*\*[^*]+\*\*:?\s*$")
 _LEAD_WORDS = 8
+_LONGEST = 800
+"""Characters of a sentence; a longer one is read in pieces, as time grows with their square."""
 _FULL_WIDTH = {number + 0xFEE0: number for number in range(0x21, 0x7F)}
 """Full-width forms are the ASCII characters moved by a fixed distance (U+FF01 to U+FF5E)."""
 
@@ -282,6 +284,18 @@ def _html_rows(lines: Sequence[str], first: int, context: Context) -> Iterator[R
             yield Row(words, headers, " ".join(row[0].split()), line, context)
 
 
+def _not_too_long(ends: Sequence[int], text: str) -> Iterator[int]:
+    """The ends of sentences, and of pieces of those that no person would write so long."""
+    begin = 0
+    for end in ends:
+        while end - begin > _LONGEST:
+            space = text.rfind(" ", begin + 1, begin + _LONGEST)
+            begin = space if space > begin else begin + _LONGEST
+            yield begin
+        yield end
+        begin = end
+
+
 def _moved(line_of: Callable[[int], int], offset: int) -> Callable[[int], int]:
     return lambda place: line_of(offset + place)
 
@@ -307,7 +321,7 @@ def _sentences(block: Sequence[tuple[int, str]], context: Context) -> Iterator[S
         for match in _END.finditer(text)
         if not _ABBREVIATION.search(text[max(0, match.start() - 12) : match.start()])
     ]
-    for at in [*(match.end() for match in ends), len(text)]:
+    for at in _not_too_long([*(match.end() for match in ends), len(text)], text):
         part = text[begin:at]
         if part.strip():
             yield Sentence(part, raw[begin:at], context, _moved(line_of, begin), previous)

@@ -58,7 +58,8 @@ def _loaded_signs(records: Sequence[AnyRecord], seen: Sequence[Seen]) -> list[st
     signs = []
     if any(isinstance(record, Load) and record.done for record in records):
         signs.append("the program reported load_done")
-    for one in [one for one in seen if one.what == "loaded"][:2]:
+    first = {one.path: one for one in reversed(seen) if one.what == "loaded"}  # each file once
+    for one in [one for one in seen if one.what == "loaded" and first[one.path] is one][:2]:
         size = f" ({_shown(one.bytes)})" if one.bytes else ""
         took = (one.end_ns - one.begin_ns) / 1e6
         signs.append(f"{one.path or 'weights'}{size} was loaded in {took:,.0f} ms")
