@@ -37,13 +37,18 @@ def set_value(text: str, key: str, value: Any) -> str:
     Raises:
         CannotEdit: no YAML, no such key, or a value that stands elsewhere (alias, merge key).
     """
-    nodes = _yaml().nodes
     root = _compose(text)
-    parent, node, after = _find(root, key)
-    if isinstance(node, nodes.MappingNode) and not isinstance(value, dict):
+    _, node, _ = _find(root, key)
+    if isinstance(node, _yaml().nodes.MappingNode) and node.value and not isinstance(value, dict):
         inside = next((path for path in _paths(root) if path.startswith(f"{key}.")), None)
         example = f", as {inside}" if inside else ""
         raise CannotEdit(f"has several values under {key}: name one of them{example}")
+    return _set(text, key, value)
+
+
+def _set(text: str, key: str, value: Any) -> str:
+    nodes = _yaml().nodes
+    parent, node, after = _find(_compose(text), key)
     start, end = node.start_mark.index, _end(node)
     if start < after:  # the node is an alias's: it stands where the anchor is
         alias = _ALIAS.match(text, after)
@@ -52,7 +57,7 @@ def set_value(text: str, key: str, value: Any) -> str:
         start, end = alias.span(1)
     elif _same_length(node, value):  # item by item, for the sake of their comments
         for n, item in enumerate(value):
-            text = set_value(text, f"{key}[{n}]", item)
+            text = _set(text, f"{key}[{n}]", item)
         return text
     elif properties := _PROPERTIES.match(text, start, end):
         start = properties.end()
