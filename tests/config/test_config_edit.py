@@ -189,7 +189,7 @@ def put(data: Any, path: str, value: Any) -> None:
     (at(data, way) if way else data)[int(last) if last.isdigit() else last] = value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     data=st.dictionaries(NAMES, VALUES, min_size=1, max_size=4),
     value=VALUES,

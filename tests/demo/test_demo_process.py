@@ -31,6 +31,8 @@ STRUCK = {
     "queue": 26,
     "compile": 30,
 }
+BUSY_MS = 300.0
+"""A machine that is busy makes a strike longer, by as much as a slow compilation."""
 WANTED_MS = 150.0
 TOLERANCE_MS = {"compile": 120.0, "gc": 75.0}
 """A strike of whole collections, or compilations, comes as near as half of one; what one takes was
@@ -116,7 +118,7 @@ def test_a_fault_strikes_the_emit_it_was_ordered_for(
     assert (strike["run_emit"], strike["request"]) == (STRUCK[name], f"demo-{request + 1}")
     assert (strike["emit"], strike["index"]) == (emit, 4 * emit - 3)
     least = WANTED_MS - TOLERANCE_MS.get(name, 2.0)
-    most = WANTED_MS + TOLERANCE_MS.get(name, 0.0) + 60.0  # a busy machine
+    most = WANTED_MS + TOLERANCE_MS.get(name, 0.0) + BUSY_MS
     assert least <= strike["injected_ms"] <= most
     emits = [event for event in run.all(FrameEmit) if event.request == request + 1]
     assert emits[emit - 1].t_ns < strike["t_begin_ns"] < strike["t_end_ns"] < emits[emit].t_ns

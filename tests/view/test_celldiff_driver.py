@@ -30,7 +30,7 @@ from mgtop.view.celldiff import choice
 from mgtop.view.celldiff import driver as driver_module
 from mgtop.view.celldiff.driver import MOST_FAILURES, SYNC_BEGIN, CellDiffDriver
 
-UPDATES = int(os.environ.get("MGTOP_CELLDIFF_UPDATES", "150"))
+UPDATES = int(os.environ.get("MGTOP_CELLDIFF_UPDATES", "80"))
 COLOURS = ("red", "on blue", "#123456 on #654321", "ansi_green", "ansi_red on ansi_blue", "white")
 ODD = ("e\u0301", "👩\u200d💻", "✔\ufe0f", "n\u0303", "▶")
 CHANGES = {
