@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mgtop.analysis.summary import LogGap
+from mgtop.analysis.wording import duration
 from mgtop.wire import records as r
 
 _MIB = 1 << 20
@@ -50,15 +51,5 @@ def told(gap: LogGap) -> str:
     why = _WHY.get(gap.reason, gap.reason)
     were = f"were {why}" if gap.reason == "retention" else why
     if gap.begin_ms < _FIRST_MS:
-        return f"the first {_lasting(gap.end_ms)} {were.replace('is not', 'are not')}"
-    return f"{_lasting(gap.begin_ms)} to {_lasting(gap.end_ms)} {were}"
-
-
-def _lasting(ms: float) -> str:
-    seconds = ms / 1000
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+        return f"the first {duration(gap.end_ms)} {were.replace('is not', 'are not')}"
+    return f"{duration(gap.begin_ms)} to {duration(gap.end_ms)} {were}"

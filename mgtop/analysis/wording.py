@@ -12,6 +12,17 @@ def ms(value: float | None) -> str:
     return f"{value:,.0f} ms" if abs(value) >= 10 else f"{value:.1f} ms"
 
 
+def duration(ms: float) -> str:
+    """``2.6 s``, ``1 min 3 s``, ``2 h 5 min``."""
+    seconds = ms / 1000
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
 def percent(share: float | None) -> str:
     """A share (1: all) in percent."""
     if share is None:

@@ -133,7 +133,7 @@ def _spans_batch(kind: Kind, model: Model, begin_ns: int) -> pa.RecordBatch:
 
 
 def samples_batch(chunk: Chunk, sampled: Sampled) -> pa.RecordBatch:
-    """The samples of a chunk, in the order of its records.
+    """The samples of a chunk, in the order of its records; the reader gives readings alone.
 
     Raises:
         NotColumns: some cannot be readings, or there are too few for columns.
@@ -144,11 +144,9 @@ def samples_batch(chunk: Chunk, sampled: Sampled) -> pa.RecordBatch:
         parts = [part for kind in chunk.kinds for part in _read(kind, sampled)]
     except _BAD as error:
         raise NotColumns(str(error)) from None
-    counted = {kind for kind in map(type, chunk.records) if kind in sampled.kinds} - _TYPES
     rest = [
         (place * _PLACES + n, sample)
         for place, record in zip(chunk.places, chunk.records, strict=True)
-        if type(record) in counted
         for n, sample in enumerate(sampled.rows((record,)))
     ]
     batch = rows_batch([sample for _, sample in rest])
@@ -163,7 +161,6 @@ def samples_batch(chunk: Chunk, sampled: Sampled) -> pa.RecordBatch:
 
 
 _COLUMNS = ["at", *SAMPLES.names]
-_TYPES = {known[0] for known in _READ.values()}
 
 
 def _read(kind: Kind, sampled: Sampled) -> list[pa.RecordBatch]:

@@ -18,8 +18,8 @@ from mgtop.export.emits import Emits, late_frames
 from mgtop.report.load import summarise
 from mgtop.report.samples import Sampled
 from mgtop.session.chunk_columns import ChunkReader
-from mgtop.session.files import files_read
 from mgtop.session.lock import is_live
+from mgtop.session.log_files import log_bytes
 from mgtop.session.marks import MarksReader
 
 ROWS = 1 << 18
@@ -44,7 +44,7 @@ def write(
         OSError: it cannot be written.
     """
     summary = summarise(folder, told) if judge else Summary()
-    if sum(file.stat().st_size for file in files_read(folder)) < WORTH_A_PROCESS_BYTES:
+    if log_bytes(folder) < WORTH_A_PROCESS_BYTES:
         write_samples(folder, out)
         _write_frames(folder, out, summary, told)
         return

@@ -7,8 +7,6 @@ needs when the recording has ended. Where it could not keep up, it leaves that t
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 from mgtop.report import digest as digests
 from mgtop.report.follow import Follower
 from mgtop.report.load import digest_of
+from mgtop.session.priority import give_way
 
 PERIOD_S = 30.0
 MOST_SHARE = 0.25
@@ -55,13 +54,6 @@ def read_along(folder: Path, period_s: float = PERIOD_S) -> bool:
         # Else a mark was set meanwhile, or the log grew: once more.
 
 
-def _give_way() -> None:
-    """Run only on a core that nobody else wants."""
-    os.nice(19)
-    with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
 if __name__ == "__main__":
-    _give_way()
+    give_way()
     sys.exit(0 if read_along(Path(sys.argv[1])) else 1)

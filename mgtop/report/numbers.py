@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mgtop.analysis.wording import duration as duration
+
 NOT_KNOWN = "n/a"
 
 
@@ -36,17 +38,6 @@ def share(value: float | None) -> str:
 def yes_no(value: bool | None) -> str:
     """``yes``, ``no``, ``n/a``."""
     return NOT_KNOWN if value is None else "yes" if value else "no"
-
-
-def duration(ms: float) -> str:
-    """``2.6 s``, ``1 min 3 s``, ``2 h 5 min``."""
-    seconds = ms / 1000
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -6,8 +6,6 @@ core, compacts finished files, and drops what the configuration says (``RETENTIO
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import msgspec
 
 from mgtop.config.structs import Retention
 from mgtop.session.compact import alone, compact_finished
+from mgtop.session.priority import give_way
 from mgtop.session.retention import keep_to
 
 
@@ -31,13 +30,6 @@ def main(folder: Path, retention: Retention) -> int:
     return 0
 
 
-def _give_way() -> None:
-    """Run only on a core that nobody else wants."""
-    os.nice(19)
-    with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
 if __name__ == "__main__":
-    _give_way()
+    give_way()
     sys.exit(main(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Retention)))
